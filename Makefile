@@ -1,0 +1,52 @@
+# Two commands: `make demo` shows what the library does, `make test` checks it.
+# Each creates .venv on first use and starts at once afterwards.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types imports unit theory picture clean
+
+help: ## show this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit("structsmooth needs Python 3.11 or newer, found " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+
+# A stamp file for each set of packages: installed again only when the lists change.
+$(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) -e .
+	@touch $@
+
+$(VENV)/.test: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) -e '.[test]'
+	@touch $(VENV)/.core $@
+
+demo: $(VENV)/.core ## the whole line on a data set that ships with scikit-learn
+	$(BIN)/structsmooth demo
+
+test: lint types imports unit ## lint, types, import contract, tests and doctests
+
+lint: $(VENV)/.test ## ruff: style and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.test ## mypy
+	$(BIN)/mypy
+
+imports: $(VENV)/.test ## import-linter: the data flows one way
+	$(BIN)/lint-imports
+
+unit: $(VENV)/.test ## the tests and the doctests
+	$(BIN)/python -m pytest -n 2 -q
+
+theory: $(VENV)/.test ## only the theorems, on larger samples
+	STRUCTSMOOTH_THEORY=full $(BIN)/python -m pytest -n 2 -q tests/theory
+
+picture: $(VENV)/.test ## draw the picture in the README
+	$(BIN)/python examples/plot_map.py docs/map.png
+
+clean: ## remove what these targets made
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache structsmooth-demo

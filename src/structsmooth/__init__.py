@@ -1,0 +1,103 @@
+"""Structural label smoothing: smooth labels where the classes overlap.
+
+The public names are loaded on first use, so that ``import structsmooth`` and the
+command line's ``--help`` are quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from structsmooth.bounds import (
+        BayesErrorBounds,
+        bayes_error_bounds,
+        combine_bounds,
+        henze_penrose_divergence,
+    )
+    from structsmooth.classifier import SmoothedClassifier
+    from structsmooth.crossing import count_crossing_edges
+    from structsmooth.labels import (
+        SparseLabels,
+        alpha_from_epsilon,
+        epsilon_from_alpha,
+        expand_rows,
+        flip_labels,
+        smooth_labels,
+    )
+    from structsmooth.smoother import StructuralSmoother
+    from structsmooth.strengths import (
+        bayes_error_bias,
+        closed_form_strengths,
+        largest_free_beta,
+        reversed_strengths,
+        shuffled_strengths,
+        solve_strengths,
+        uniform_strengths,
+    )
+    from structsmooth.tree import SpanningTree, euclidean_mst
+
+_HOME_OF = {
+    "BayesErrorBounds": "bounds",
+    "SmoothedClassifier": "classifier",
+    "SpanningTree": "tree",
+    "SparseLabels": "labels",
+    "StructuralSmoother": "smoother",
+    "alpha_from_epsilon": "labels",
+    "bayes_error_bias": "strengths",
+    "bayes_error_bounds": "bounds",
+    "closed_form_strengths": "strengths",
+    "combine_bounds": "bounds",
+    "count_crossing_edges": "crossing",
+    "epsilon_from_alpha": "labels",
+    "euclidean_mst": "tree",
+    "expand_rows": "labels",
+    "flip_labels": "labels",
+    "henze_penrose_divergence": "bounds",
+    "largest_free_beta": "strengths",
+    "reversed_strengths": "strengths",
+    "shuffled_strengths": "strengths",
+    "smooth_labels": "labels",
+    "solve_strengths": "strengths",
+    "uniform_strengths": "strengths",
+}
+
+__all__ = [
+    "BayesErrorBounds",
+    "SmoothedClassifier",
+    "SpanningTree",
+    "SparseLabels",
+    "StructuralSmoother",
+    "alpha_from_epsilon",
+    "bayes_error_bias",
+    "bayes_error_bounds",
+    "closed_form_strengths",
+    "combine_bounds",
+    "count_crossing_edges",
+    "epsilon_from_alpha",
+    "euclidean_mst",
+    "expand_rows",
+    "flip_labels",
+    "henze_penrose_divergence",
+    "largest_free_beta",
+    "reversed_strengths",
+    "shuffled_strengths",
+    "smooth_labels",
+    "solve_strengths",
+    "uniform_strengths",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("structsmooth")
+    if name in _HOME_OF:
+        return getattr(importlib.import_module(f"structsmooth.{_HOME_OF[name]}"), name)
+    raise AttributeError(f"module 'structsmooth' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,347 @@
+"""The command line: parse, call, print.
+
+Results go to standard output, progress and messages to standard error. Heavy
+modules are imported inside the commands, so that ``--help`` answers at once.
+
+Exit codes: 0 done, 1 a fault of this program, 2 wrong usage, 3 data or settings that
+cannot be used, 4 output that cannot be written, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import warnings
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from structsmooth.readers import Dataset
+    from structsmooth.smoother import StructuralSmoother
+
+UNUSABLE, UNWRITABLE, INTERRUPTED = 3, 4, 130
+MOST_ROWS = 20
+
+app = typer.Typer(
+    help="Smooth labels where the classes overlap.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+
+
+class Kind(StrEnum):
+    """The forms labels can be written in."""
+
+    soft = "soft"
+    sparse = "sparse"
+    flipped = "flipped"
+    expanded = "expanded"
+
+
+DataArgument = Annotated[
+    Path, typer.Argument(help="An npz, npy, csv, csv.gz, tsv or parquet file.")
+]
+Label = Annotated[
+    str | None, typer.Option(help="Column (or npz array) that holds the labels.")
+]
+Labels = Annotated[
+    Path | None, typer.Option(help="File with the labels, if not in DATA: npy or text.")
+]
+Drop = Annotated[
+    list[str] | None, typer.Option(help="Column that is no feature; may be repeated.")
+]
+Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Smooth labels where the classes overlap."""
+    if version:
+        import structsmooth
+
+        print(f"structsmooth {structsmooth.__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def fit(
+    data: DataArgument,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Directory for the result.")
+    ],
+    label: Label = None,
+    labels: Labels = None,
+    drop: Drop = None,
+    alpha: Annotated[
+        str,
+        typer.Option(help="Mean strength, or 'auto' for the estimated Bayes error."),
+    ] = "0.1",
+    beta: Annotated[
+        str, typer.Option(help="How far strengths follow the Bayes error, or 'auto'.")
+    ] = "auto",
+    reducer: Annotated[
+        str | None,
+        typer.Option(
+            help="pca, scaled-pca or none. By default scaled-pca for tables, whose "
+            "columns have units of their own, and pca for arrays."
+        ),
+    ] = None,
+    components: Annotated[
+        int | None, typer.Option(help="Principal components to keep.")
+    ] = None,
+    clusterer: Annotated[str, typer.Option(help="kmeans or gmm.")] = "kmeans",
+    clusters: Annotated[str, typer.Option(help="How many, or 'auto'.")] = "auto",
+    ties: Annotated[
+        str, typer.Option(help="index, or average for data with many equal distances.")
+    ] = "index",
+    jobs: Annotated[int | None, typer.Option(help="Threads; -1 for all cores.")] = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find the smoothing strength of every sample of DATA.
+
+    Writes strengths.npy, soft_labels.npy, clusters.csv, summary.json and the fitted
+    smoother.
+    """
+    with exit_codes():
+        from structsmooth.outputs import check_target
+        from structsmooth.readers import read_dataset
+        from structsmooth.smoother import StructuralSmoother
+
+        check_target(output)
+        dataset = read_dataset(data, label=label, labels=labels, drop=drop or ())
+        smoother = StructuralSmoother(
+            alpha=_number_or_text(alpha),
+            beta=_number_or_text(beta),
+            reducer=reducer or ("scaled-pca" if dataset.is_table else "pca"),
+            n_components=components,
+            clusterer=clusterer,
+            n_clusters=_number_or_text(clusters),
+            ties=ties,
+            n_jobs=jobs,
+            random_state=seed,
+            verbose=int(not (quiet or as_json)),
+        )
+        _fit_and_report(smoother, dataset, output, data.name, as_json, quiet)
+
+
+@app.command("labels")
+def write_labels(
+    result: Annotated[Path, typer.Argument(help="Directory that 'fit' has written.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="File to write: npy, npz or csv.")
+    ],
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Other rows to smooth; by default those that were fitted."),
+    ] = None,
+    label: Label = None,
+    labels: Labels = None,
+    drop: Drop = None,
+    kind: Annotated[
+        Kind,
+        typer.Option(
+            help="soft: a probability for each class; sparse: class number and "
+            "strength; flipped: hard labels drawn at random; expanded: row, class "
+            "number and weight."
+        ),
+    ] = Kind.soft,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write smoothed labels of a result's rows, or of new ones."""
+    with exit_codes():
+        from structsmooth.labelfiles import label_columns, write_columns
+        from structsmooth.outputs import read_result
+        from structsmooth.readers import read_dataset
+
+        smoother, coded, _ = read_result(result)
+        strengths = smoother.sample_strengths_
+        if data is not None:
+            dataset = read_dataset(data, label=label, labels=labels, drop=drop or ())
+            strengths = smoother.predict_strength(dataset.X)
+            coded = smoother.encode(dataset.labels, len(strengths))
+        columns = label_columns(kind.value, coded, strengths, smoother.classes_, seed)
+        write_columns(output, columns)
+        rows = len(next(iter(columns.values())))
+        facts = {"file": str(output), "kind": kind.value, "rows": rows}
+        if as_json:
+            print(json.dumps(facts))
+        elif not quiet:
+            print(f"Wrote {kind.value} labels, {rows} rows, to {output}.")
+
+
+@app.command()
+def demo(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Directory for the result.")
+    ] = Path("structsmooth-demo"),
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run the whole line on the breast-cancer data that ship with scikit-learn."""
+    with exit_codes():
+        from structsmooth.outputs import check_target
+
+        check_target(output)
+        from sklearn.datasets import load_breast_cancer
+
+        from structsmooth.readers import Dataset
+        from structsmooth.smoother import StructuralSmoother
+
+        cells = load_breast_cancer()
+        dataset = Dataset(
+            cells.data,
+            cells.target_names[cells.target],
+            [str(name) for name in cells.feature_names],
+            is_table=True,
+        )
+        smoother = StructuralSmoother(
+            reducer="scaled-pca", random_state=0, verbose=int(not (quiet or as_json))
+        )
+        name = "scikit-learn's breast-cancer data"
+        _fit_and_report(smoother, dataset, output, name, as_json, quiet)
+
+
+def main() -> None:
+    """Run the command ``structsmooth``."""
+    app()
+
+
+@contextlib.contextmanager
+def exit_codes() -> Iterator[None]:
+    """Turn errors a user can do something about into one sentence and a code."""
+    from structsmooth.files import OutputError
+
+    try:
+        yield
+    except OutputError as error:
+        _fail(str(error), UNWRITABLE)
+    except ValueError as error:
+        _fail(" ".join(str(error).split()), UNUSABLE)
+    except KeyboardInterrupt:
+        _fail("interrupted; nothing was written", INTERRUPTED)
+
+
+def _fail(message: str, code: int) -> None:
+    print(f"structsmooth: {message}", file=sys.stderr)
+    raise typer.Exit(code) from None
+
+
+def _number_or_text(value: str) -> Any:
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return kind(value)
+    return value
+
+
+def _fit_and_report(
+    smoother: StructuralSmoother,
+    dataset: Dataset,
+    output: Path,
+    name: str,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    from structsmooth.outputs import cluster_table, summarize, write_results
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        smoother.fit(dataset.X, dataset.labels)
+    notes = list(dict.fromkeys(" ".join(str(w.message).split()) for w in caught))
+    summary = {"data": name, **summarize(smoother, notes)}
+    if dataset.feature_names is not None:
+        summary["feature_names"] = dataset.feature_names
+    coded = smoother.encode(dataset.labels, len(dataset.X))
+    summary = write_results(output, smoother, coded, summary)
+    if as_json:
+        print(json.dumps(summary, indent=1))
+        return
+    if not quiet:
+        for note in notes:
+            print(f"note: {note}", file=sys.stderr)
+        _print_summary(summary, cluster_table(smoother), output)
+
+
+def _print_summary(
+    summary: dict[str, Any], rows: list[dict[str, Any]], output: Path
+) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    table = Table(
+        title=f"{escape(summary['data'])}: {summary['n_samples']} rows, "
+        f"{len(summary['classes'])} classes, {summary['n_clusters']} clusters"
+    )
+    for heading in ("cluster", "rows", "classes", "largest class", "Bayes error"):
+        table.add_column(heading, justify="right")
+    table.add_column(
+        f"{summary['bayes_error']['confidence']:.0%} interval", justify="right"
+    )
+    table.add_column("strength", justify="right")
+    shown = rows if len(rows) <= MOST_ROWS else rows[:12] + [{}] + rows[-5:]
+    for row in shown:
+        table.add_row(*(_cells(row) if row else ["..."] * 7))
+    console.print(table)
+
+    bounds, bias = summary["bayes_error"], summary["bayes_error_bias"]
+    strength = summary["strength"]
+    pairs = ", ".join(
+        f"{escape(str(p['classes'][0]))} and {escape(str(p['classes'][1]))} "
+        f"({p['share']:.0%})"
+        for p in summary["overlapping_classes"][:3]
+    )
+    lines = [
+        f"Bayes error of the data: {_percent(bounds['lower'])} to "
+        f"{_percent(bounds['upper'])} (no classifier on these features can be more "
+        f"accurate than about {1 - bounds['lower']:.1%}).",
+        f"Classes that overlap most: {pairs} of all crossing edges."
+        if pairs
+        else "No classes overlap.",
+        f"Strengths: {strength['smallest']:.3f} to {strength['largest']:.3f}, mean "
+        f"{strength['mean']:.3f} (uniform label_smoothing="
+        f"{summary['label_smoothing']:.3g} has the same mean).",
+        f"Bias of the Bayes error: {_percent(bias['structural'])}, uniform smoothing "
+        f"{_percent(bias['uniform'])}: {bias['saved']:.1%} saved.",
+        f"Wrote to {escape(str(output))}: {', '.join(summary['files'])}, summary.json",
+    ]
+    for line in lines:
+        console.print(line, soft_wrap=True)
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    from rich.markup import escape
+
+    return [
+        str(row["cluster"]),
+        str(row["size"]),
+        str(row["classes"]),
+        f"{escape(str(row['top_class']))} ({row['top_share']:.0%})",
+        _range(row["bayes_error_lower"], row["bayes_error_upper"]),
+        _range(row["interval_low"], row["interval_high"]),
+        f"{row['strength']:.4f}",
+    ]
+
+
+def _range(low: float, high: float) -> str:
+    return f"{100 * low:.1f} - {100 * high:.1f} %"
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.2f} %"

@@ -1,0 +1,251 @@
+"""From strengths to labels, in every form a learner may want.
+
+A strength ``a`` (the paper's alpha) is the probability mass that leaves a sample's
+own class. What PyTorch, Keras and timm call ``label_smoothing`` (epsilon) spreads
+its mass over all K classes, the own one included: ``a = epsilon (K-1)/K``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from structsmooth.errors import InvalidInputError
+from structsmooth.validation import check_codes, check_integer, check_strengths
+
+Number = TypeVar("Number", float, NDArray[np.float64])
+
+
+def alpha_from_epsilon(epsilon: Number, n_classes: int) -> Number:
+    """Convert a framework's ``label_smoothing`` to a strength.
+
+    Parameters
+    ----------
+    epsilon : float or ndarray
+        What PyTorch, Keras and timm call ``label_smoothing``, from 0 to 1.
+    n_classes : int
+        Number of classes K.
+
+    Returns
+    -------
+    float or ndarray
+        ``epsilon * (K-1) / K``.
+
+    Examples
+    --------
+    >>> from structsmooth import alpha_from_epsilon
+    >>> alpha_from_epsilon(0.1, n_classes=10)
+    0.09
+    """
+    n_classes = check_integer(n_classes, "n_classes", 2)
+    if not np.all((np.asarray(epsilon) >= 0) & (np.asarray(epsilon) <= 1)):
+        raise InvalidInputError(f"epsilon must lie between 0 and 1, got {epsilon!r}")
+    return epsilon * (n_classes - 1) / n_classes
+
+
+def epsilon_from_alpha(alpha: Number, n_classes: int) -> Number:
+    """Convert a strength to a framework's ``label_smoothing``.
+
+    Parameters
+    ----------
+    alpha : float or ndarray
+        Strength, from 0 to (K-1)/K.
+    n_classes : int
+        Number of classes K.
+
+    Returns
+    -------
+    float or ndarray
+        ``alpha * K / (K-1)``.
+
+    Examples
+    --------
+    >>> from structsmooth import epsilon_from_alpha
+    >>> epsilon_from_alpha(0.25, n_classes=2)
+    0.5
+    """
+    n_classes = check_integer(n_classes, "n_classes", 2)
+    limit = (n_classes - 1) / n_classes
+    if not np.all((np.asarray(alpha) >= 0) & (np.asarray(alpha) <= limit)):
+        raise InvalidInputError(
+            f"alpha must lie between 0 and (K-1)/K = {limit:.6g}, got {alpha!r}"
+        )
+    return alpha * n_classes / (n_classes - 1)
+
+
+def smooth_labels(
+    y: ArrayLike, strengths: ArrayLike, n_classes: int
+) -> NDArray[np.float64]:
+    """Return soft labels: ``1 - a`` on the own class, ``a / (K-1)`` on the others.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Class numbers 0 to K - 1.
+    strengths : float or array-like of shape (n,)
+        Strength of all samples, or of each.
+    n_classes : int
+        Number of classes K.
+
+    Returns
+    -------
+    ndarray of shape (n, K)
+        Rows sum to 1.
+
+    Examples
+    --------
+    >>> from structsmooth import smooth_labels
+    >>> smooth_labels([0, 2], [0.0, 0.5], n_classes=3)
+    array([[1.  , 0.  , 0.  ],
+           [0.25, 0.25, 0.5 ]])
+    """
+    n_classes = check_integer(n_classes, "n_classes", 2)
+    coded = check_codes(y, n_classes)
+    values = check_strengths(strengths, len(coded))
+    soft = np.repeat((values / (n_classes - 1))[:, np.newaxis], n_classes, axis=1)
+    soft[np.arange(len(coded)), coded] = 1.0 - values
+    return soft
+
+
+def flip_labels(
+    y: ArrayLike,
+    strengths: ArrayLike,
+    n_classes: int,
+    random_state: int | np.random.Generator | None = None,
+) -> NDArray[np.int64]:
+    """Return hard labels whose expectation is the soft label (DisturbLabel).
+
+    Each label is replaced with probability ``a`` by one of the other K - 1 classes,
+    all equally likely: smoothing for learners that take neither soft labels nor
+    weights. Draw anew for every epoch.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Class numbers 0 to K - 1.
+    strengths : float or array-like of shape (n,)
+        Strength of all samples, or of each.
+    n_classes : int
+        Number of classes K.
+    random_state : int, Generator or None
+        Seed.
+
+    Returns
+    -------
+    ndarray of shape (n,), int64
+        Class numbers.
+
+    Examples
+    --------
+    >>> from structsmooth import flip_labels
+    >>> flip_labels([0, 1, 0, 1], [0.0, 0.0, 1.0, 1.0], n_classes=2)
+    array([0, 1, 1, 0])
+    """
+    n_classes = check_integer(n_classes, "n_classes", 2)
+    coded = check_codes(y, n_classes)
+    values = check_strengths(strengths, len(coded))
+    generator = np.random.default_rng(random_state)
+    flips = generator.random(len(coded)) < values
+    step = generator.integers(1, n_classes, size=len(coded))
+    return np.where(flips, (coded + step) % n_classes, coded)
+
+
+def expand_rows(
+    y: ArrayLike, strengths: ArrayLike, n_classes: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return soft labels as weighted rows, for any learner with ``sample_weight``.
+
+    Training on row ``rows[i]`` with the hard label ``labels[i]`` and the weight
+    ``weights[i]`` has the same loss as training on the soft labels. Labels of
+    weight 0 are left out, so unsmoothed samples stay one row.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Class numbers 0 to K - 1.
+    strengths : float or array-like of shape (n,)
+        Strength of all samples, or of each.
+    n_classes : int
+        Number of classes K.
+
+    Returns
+    -------
+    rows, labels : ndarray of shape (m,), int64
+        Row of the data and class number, ordered by row and class.
+    weights : ndarray of shape (m,)
+        The weights of one row sum to 1.
+
+    Examples
+    --------
+    >>> from structsmooth import expand_rows
+    >>> rows, labels, weights = expand_rows([0, 1], [0.0, 0.25], n_classes=2)
+    >>> rows.tolist(), labels.tolist(), weights.tolist()
+    ([0, 1, 1], [0, 0, 1], [1.0, 0.25, 0.75])
+    """
+    soft = smooth_labels(y, strengths, n_classes)
+    rows, labels = np.nonzero(soft)
+    return rows, labels, soft[rows, labels]
+
+
+@dataclass(frozen=True)
+class SparseLabels:
+    """Soft labels as what they are made of: a class and a strength for each sample.
+
+    Two numbers a sample instead of K, and all that a loss needs.
+
+    Attributes
+    ----------
+    y : ndarray of shape (n,), int64
+        Class numbers.
+    strengths : ndarray of shape (n,)
+        Strengths.
+    n_classes : int
+        Number of classes K.
+
+    Examples
+    --------
+    >>> from structsmooth import SparseLabels, smooth_labels
+    >>> labels = SparseLabels.from_dense(smooth_labels([0, 2], 0.3, n_classes=3))
+    >>> labels.y, labels.strengths
+    (array([0, 2]), array([0.3, 0.3]))
+    """
+
+    y: NDArray[np.int64]
+    strengths: NDArray[np.float64]
+    n_classes: int
+
+    def __post_init__(self) -> None:
+        """Check and convert, so that an instance is always valid."""
+        n_classes = check_integer(self.n_classes, "n_classes", 2)
+        coded = check_codes(self.y, n_classes)
+        object.__setattr__(self, "y", coded)
+        object.__setattr__(
+            self, "strengths", check_strengths(self.strengths, len(coded))
+        )
+
+    def to_dense(self) -> NDArray[np.float64]:
+        """Return the (n, K) soft labels."""
+        return smooth_labels(self.y, self.strengths, self.n_classes)
+
+    @classmethod
+    def from_dense(cls, soft_labels: ArrayLike) -> SparseLabels:
+        """Return the sparse form of soft labels with equal mass on all other classes.
+
+        The own class is the largest entry, so every strength must be below (K-1)/K.
+        """
+        soft: NDArray[Any] = np.asarray(soft_labels, dtype=np.float64)
+        if soft.ndim != 2 or soft.shape[1] < 2:
+            raise InvalidInputError(
+                f"soft_labels must have shape (n, K), got shape {soft.shape}"
+            )
+        own = soft.argmax(axis=1)
+        sparse = cls(own, 1.0 - soft[np.arange(len(soft)), own], soft.shape[1])
+        if not np.allclose(sparse.to_dense(), soft, rtol=0.0, atol=1e-9):
+            raise InvalidInputError(
+                "soft_labels must spread the smoothed mass evenly over the other "
+                "classes and sum to 1 in each row; these do not"
+            )
+        return sparse

@@ -1,0 +1,203 @@
+"""The result of a fit as files: strengths, soft labels, cluster table, settings."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structsmooth.bounds import BayesErrorBounds
+from structsmooth.errors import FileFormatError
+from structsmooth.files import OutputError, wrapped_errors
+from structsmooth.labels import epsilon_from_alpha, smooth_labels
+from structsmooth.smoother import StructuralSmoother
+from structsmooth.store import FILE_NAME, versions
+
+SUMMARY = "summary.json"
+# Larger soft labels are left to `structsmooth labels`; float32, in bytes.
+LARGEST_SOFT_LABELS = 2 * 1024**3
+
+
+def cluster_table(smoother: StructuralSmoother) -> list[dict[str, Any]]:
+    """Return one row for each cluster, the strongest smoothing first."""
+    rows = []
+    for cluster in np.argsort(-smoother.strengths_, kind="stable"):
+        bounds = smoother.cluster_bounds_[cluster]
+        top = int(np.argmax(bounds.class_counts))
+        rows.append(
+            {
+                "cluster": int(cluster),
+                "size": bounds.n_samples,
+                "weight": float(smoother.cluster_weights_[cluster]),
+                "classes": int(np.count_nonzero(bounds.class_counts)),
+                "top_class": _plain(smoother.classes_[top]),
+                "top_share": float(bounds.class_counts[top] / bounds.n_samples),
+                "bayes_error_lower": bounds.lower,
+                "bayes_error_upper": bounds.upper,
+                "interval_low": bounds.interval[0],
+                "interval_high": bounds.interval[1],
+                "strength": float(smoother.strengths_[cluster]),
+            }
+        )
+    return rows
+
+
+def overlapping_pairs(
+    smoother: StructuralSmoother, most: int = 5
+) -> list[dict[str, Any]]:
+    """Return the pairs of classes joined by most tree edges."""
+    whole = smoother.bayes_error_bounds_
+    order = np.argsort(-whole.crossing_counts, kind="stable")[:most]
+    return [
+        {
+            "classes": [_plain(c) for c in smoother.classes_[whole.crossing_pairs[i]]],
+            "edges": float(whole.crossing_counts[i]),
+            "share": float(whole.crossing_counts[i] / whole.crossing_counts.sum()),
+        }
+        for i in order
+    ]
+
+
+def summarize(smoother: StructuralSmoother, notes: list[str]) -> dict[str, Any]:
+    """Return all of a fit that is not an array, ready for JSON."""
+    whole: BayesErrorBounds = smoother.bayes_error_bounds_
+    n_classes = len(smoother.classes_)
+    settings = {
+        name: value
+        if isinstance(value, str | int | float | bool | None)
+        else repr(value)
+        for name, value in smoother.get_params(deep=False).items()
+    }
+    saved = 0.0
+    if smoother.uniform_bias_ > 0:
+        saved = 1.0 - smoother.bias_ / smoother.uniform_bias_
+    return {
+        "n_samples": whole.n_samples,
+        "n_features": int(smoother.n_features_in_),
+        "classes": [_plain(label) for label in smoother.classes_],
+        "n_clusters": len(smoother.strengths_),
+        "n_clusters_merged": smoother.regions_.n_merged,
+        "alpha": smoother.alpha_,
+        "beta": smoother.beta_,
+        "label_smoothing": epsilon_from_alpha(smoother.alpha_, n_classes),
+        "bayes_error": {
+            "lower": whole.lower,
+            "upper": whole.upper,
+            "interval": list(whole.interval),
+            "confidence": whole.confidence,
+        },
+        "strength": {
+            "smallest": float(smoother.strengths_.min()),
+            "mean": float(smoother.cluster_weights_ @ smoother.strengths_),
+            "largest": float(smoother.strengths_.max()),
+        },
+        "bayes_error_bias": {
+            "structural": smoother.bias_,
+            "uniform": smoother.uniform_bias_,
+            "saved": saved,
+        },
+        "overlapping_classes": overlapping_pairs(smoother),
+        "notes": notes,
+        "settings": settings,
+        "versions": versions(),
+    }
+
+
+def write_results(
+    directory: str | Path,
+    smoother: StructuralSmoother,
+    coded: NDArray[np.int64],
+    summary: dict[str, Any],
+) -> dict[str, Any]:
+    """Write a result directory, all of it or nothing, and return its summary.
+
+    An earlier result in the same place is replaced; any other directory with
+    something in it is left alone.
+    """
+    target = Path(directory)
+    check_target(target)
+    with wrapped_errors(target):
+        target.absolute().parent.mkdir(parents=True, exist_ok=True)
+        beside = Path(
+            tempfile.mkdtemp(
+                dir=target.absolute().parent, prefix=f".{target.name}.", suffix=".part"
+            )
+        )
+    try:
+        with wrapped_errors(target):
+            summary = {**summary, "files": _write_files(beside, smoother, coded)}
+            (beside / SUMMARY).write_text(json.dumps(summary, indent=1) + "\n")
+            target.mkdir(exist_ok=True)
+            (target / SUMMARY).unlink(missing_ok=True)  # until all is in place
+            for name in [*summary["files"], SUMMARY]:
+                (beside / name).replace(target / name)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    return summary
+
+
+def check_target(target: Path) -> None:
+    """Refuse to write where something else lies; cheap, so do it before the work."""
+    if target.exists() and not target.is_dir():
+        raise OutputError(f"cannot write {target}: it is a file, expected a directory")
+    with wrapped_errors(target):
+        foreign = target.is_dir() and any(target.iterdir())
+    if foreign and not (target / SUMMARY).is_file():
+        raise OutputError(
+            f"cannot write {target}: it holds other files, expected a new directory"
+        )
+    existing = next(p for p in (target, *target.absolute().parents) if p.exists())
+    if not os.access(existing, os.W_OK | os.X_OK, effective_ids=_HAS_EFFECTIVE_IDS):
+        raise OutputError(f"cannot write {target}: permission denied")
+
+
+_HAS_EFFECTIVE_IDS = os.access in os.supports_effective_ids
+
+
+def read_result(
+    directory: str | Path,
+) -> tuple[StructuralSmoother, NDArray[np.int64], dict[str, Any]]:
+    """Read back the smoother, the class numbers and the summary of a result."""
+    source = Path(directory)
+    if not (source / SUMMARY).is_file():
+        raise FileFormatError(
+            f"{source} is not a result of 'structsmooth fit': it has no {SUMMARY}"
+        )
+    smoother = StructuralSmoother.load(source)
+    try:
+        summary: dict[str, Any] = json.loads((source / SUMMARY).read_text())
+        coded = np.load(source / "labels.npy", allow_pickle=False)
+    except (ValueError, OSError, EOFError) as error:
+        raise FileFormatError(f"{source} is damaged") from error
+    return smoother, coded, summary
+
+
+def _write_files(
+    directory: Path, smoother: StructuralSmoother, coded: NDArray[np.int64]
+) -> list[str]:
+    smoother.save(directory / FILE_NAME)
+    np.save(directory / "labels.npy", coded)
+    np.save(directory / "strengths.npy", smoother.sample_strengths_)
+    rows = cluster_table(smoother)
+    with (directory / "clusters.csv").open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, fieldnames=list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    names = ["strengths.npy", "clusters.csv", FILE_NAME, "labels.npy"]
+    n_classes = len(smoother.classes_)
+    if len(coded) * n_classes * 4 <= LARGEST_SOFT_LABELS:
+        soft = smooth_labels(coded, smoother.sample_strengths_, n_classes)
+        np.save(directory / "soft_labels.npy", soft.astype(np.float32))
+        names.insert(1, "soft_labels.npy")
+    return names
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,373 @@
+"""StructuralSmoother: from features and labels to smoothing strengths."""
+
+from __future__ import annotations
+
+import warnings
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from structsmooth.bounds import bounds_of_regions, check_confidence, combine_bounds
+from structsmooth.cluster import fit_regions, seed_of
+from structsmooth.crossing import MANY_TIES
+from structsmooth.errors import InvalidInputError, TiedDistancesWarning
+from structsmooth.labels import smooth_labels
+from structsmooth.progress import Progress
+from structsmooth.reduce import fit_reduction
+from structsmooth.strengths import (
+    bayes_error_bias,
+    resolve_alpha_beta,
+    solve_strengths,
+)
+from structsmooth.validation import (
+    check_choice,
+    check_features,
+    check_label_structure,
+    encode_labels,
+)
+
+
+class StructuralSmoother(BaseEstimator):
+    """Find how much each sample's label should be smoothed.
+
+    The features are reduced and clustered; in each cluster the minimum spanning
+    tree's edges between different labels bound the Bayes error; and the strengths
+    follow the lower bounds at a given mean [1]_. All before training, for any
+    classifier.
+
+    Parameters
+    ----------
+    alpha : float or "auto", default=0.1
+        Mean strength: the probability mass that leaves a sample's own class, from 0
+        to below (K-1)/K. A framework's ``label_smoothing`` is `epsilon_from_alpha`
+        of it. "auto" is the estimated Bayes error.
+    beta : float or "auto", default="auto"
+        How far the strengths follow the Bayes error; 0 is uniform smoothing. "auto"
+        is 2(K-1)/K, where they differ just as much as the Bayes errors do.
+    reducer : {"pca", "scaled-pca", "none"}, None or transformer, default="pca"
+        "scaled-pca" gives all features unit variance first, for tables whose
+        columns have different units.
+    n_components : int, optional
+        How many components the reducer keeps. With None, up to 32 features are
+        kept as they are; of more, the fewest principal components that hold 95 % of
+        the variance, but at most 64.
+    clusterer : {"kmeans", "gmm"} or clusterer, default="kmeans"
+        Any scikit-learn clusterer will do, with or without ``predict``.
+    n_clusters : int or "auto", default="auto"
+        "auto" is 1.5 n^(1/3), but so that a cluster has on average at least 50
+        rows and 10 for each class.
+    regions : {"cluster"}, default="cluster"
+        What shares one strength: all samples of a cluster.
+    n_jobs : int, optional
+        Threads for the spanning trees, as in joblib. The result does not depend on
+        it.
+    random_state : int, RandomState instance or None, default=None
+        Seed of reduction and clustering. With an int the strengths are the same to
+        the last bit in every run.
+    verbose : int, default=0
+        Above 0, a progress bar on standard error.
+    min_cluster_size : int or "auto", default="auto"
+        Smaller clusters are merged into their nearest neighbor, with a warning.
+        "auto" is 10 rows, or one for each class if that is more.
+    correct_forced_edges : bool, default=True
+        Do not count the edges that connect a tree even where classes are far apart;
+        ``False`` is the paper's raw count.
+    ties : {"index", "average"}, default="index"
+        For data with many equal distances, "average" takes the mean over 16 orders
+        of the rows.
+    confidence : float, default=0.95
+        Level of the intervals in ``cluster_bounds_`` and ``bayes_error_bounds_``.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (K,)
+        The labels, sorted.
+    alpha_, beta_ : float
+        The values used.
+    cluster_labels_ : ndarray of shape (n,), int64
+        Cluster of each training row.
+    cluster_weights_ : ndarray of shape (C,)
+        Share of the rows in each cluster.
+    cluster_bounds_ : list of BayesErrorBounds
+        Everything known of each cluster's Bayes error.
+    bayes_error_lower_, bayes_error_upper_ : ndarray of shape (C,)
+        Bounds on the Bayes error of each cluster; the lower one sets the strength.
+    bayes_error_bounds_ : BayesErrorBounds
+        The same for the whole data set.
+    strengths_ : ndarray of shape (C,)
+        Strength of each cluster.
+    sample_strengths_ : ndarray of shape (n,)
+        Strength of each training row.
+    bias_, uniform_bias_ : float
+        How far these strengths, and uniform ones of the same mean, move the Bayes
+        error of the training data.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names, if X had them.
+
+    References
+    ----------
+    .. [1] Li, Dasarathy, Berisha: Regularization via Structural Label Smoothing,
+       AISTATS 2020.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from structsmooth import StructuralSmoother
+    >>> X, y = load_digits(return_X_y=True)
+    >>> smoother = StructuralSmoother(alpha=0.1, random_state=0)
+    >>> soft_labels = smoother.fit_smooth(X, y)
+    >>> soft_labels.shape, round(float(smoother.sample_strengths_.mean()), 6)
+    ((1797, 10), 0.1)
+    """
+
+    def __init__(
+        self,
+        alpha: float | str = 0.1,
+        beta: float | str = "auto",
+        reducer: Any = "pca",
+        n_components: int | None = None,
+        clusterer: Any = "kmeans",
+        n_clusters: int | str = "auto",
+        regions: str = "cluster",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        min_cluster_size: int | str = "auto",
+        correct_forced_edges: bool = True,
+        ties: str = "index",
+        confidence: float = 0.95,
+    ) -> None:
+        self.alpha = alpha
+        self.beta = beta
+        self.reducer = reducer
+        self.n_components = n_components
+        self.clusterer = clusterer
+        self.n_clusters = n_clusters
+        self.regions = regions
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.min_cluster_size = min_cluster_size
+        self.correct_forced_edges = correct_forced_edges
+        self.ties = ties
+        self.confidence = confidence
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Find the strengths.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame, sparse matrix or memory map of shape (n, d)
+            Features.
+        y : array-like of shape (n,)
+            Labels of any kind.
+
+        Returns
+        -------
+        self
+            The fitted smoother.
+        """
+        X = check_features(X, estimator=self, accept_sparse=True, min_rows=2)
+        self.classes_, coded = encode_labels(y, X.shape[0], owner=type(self).__name__)
+        check_label_structure(self.classes_, X.shape[0])
+        n_classes = len(self.classes_)
+        self._check_parameters(n_classes)
+        seed = seed_of(self.random_state)
+
+        with Progress(self.verbose > 0) as progress:
+            # One thread for BLAS: its sums depend on how many it has.
+            with threadpool_limits(1):
+                with progress.stage("reduce"):
+                    self.reduction_ = fit_reduction(
+                        X, self.reducer, self.n_components, seed
+                    )
+                    features = self.reduction_.transform(X)
+                with progress.stage("cluster"):
+                    self.regions_ = fit_regions(
+                        features,
+                        self.clusterer,
+                        self.n_clusters,
+                        n_classes=n_classes,
+                        min_cluster_size=self.min_cluster_size,
+                        random_state=seed,
+                    )
+            self.cluster_labels_ = self.regions_.labels
+            self.cluster_bounds_ = bounds_of_regions(
+                features,
+                coded,
+                self.cluster_labels_,
+                n_classes=n_classes,
+                correct_forced_edges=self.correct_forced_edges,
+                ties=self.ties,
+                confidence=self.confidence,
+                n_jobs=self.n_jobs,
+                progress=progress,
+            )
+        self.bayes_error_bounds_ = combine_bounds(self.cluster_bounds_)
+        self.bayes_error_lower_ = np.array([b.lower for b in self.cluster_bounds_])
+        self.bayes_error_upper_ = np.array([b.upper for b in self.cluster_bounds_])
+        self._warn_about_ties()
+
+        sizes = np.bincount(self.cluster_labels_)
+        self.cluster_weights_ = sizes / sizes.sum()
+        where = (self.bayes_error_lower_, self.cluster_weights_)
+        self.alpha_, self.beta_ = resolve_alpha_beta(
+            self.alpha, self.beta, *where, n_classes
+        )
+        self.strengths_ = solve_strengths(
+            *where, self.alpha_, self.beta_, n_classes=n_classes
+        )
+        self.sample_strengths_ = self.strengths_[self.cluster_labels_]
+        self.bias_ = bayes_error_bias(self.strengths_, *where, n_classes=n_classes)
+        self.uniform_bias_ = bayes_error_bias(self.alpha_, *where, n_classes=n_classes)
+        return self
+
+    def predict_strength(self, X: Any) -> NDArray[np.float64]:
+        """Return the strength of each row: that of the cluster it falls into.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or sparse matrix of shape (m, d)
+            Features, of new rows or of those fitted.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            Strengths.
+        """
+        check_is_fitted(self)
+        X = check_features(X, estimator=self, reset=False, accept_sparse=True)
+        with threadpool_limits(1):
+            return self.strengths_[self.regions_.assign(self.reduction_.transform(X))]
+
+    def soft_labels(self, X: Any, y: ArrayLike) -> NDArray[np.float64]:
+        """Return the smoothed labels of any rows.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or sparse matrix of shape (m, d)
+            Features.
+        y : array-like of shape (m,)
+            Labels, each one of ``classes_``.
+
+        Returns
+        -------
+        ndarray of shape (m, K)
+            Columns in the order of ``classes_``; rows sum to 1.
+        """
+        strengths = self.predict_strength(X)
+        return smooth_labels(
+            self.encode(y, len(strengths)), strengths, len(self.classes_)
+        )
+
+    def fit_smooth(self, X: Any, y: ArrayLike) -> NDArray[np.float64]:
+        """Fit, and return the smoothed labels of the training rows.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame, sparse matrix or memory map of shape (n, d)
+            Features.
+        y : array-like of shape (n,)
+            Labels of any kind.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Columns in the order of ``classes_``; rows sum to 1.
+        """
+        self.fit(X, y)
+        coded = self.encode(y, len(self.sample_strengths_))
+        return smooth_labels(coded, self.sample_strengths_, len(self.classes_))
+
+    def encode(self, y: ArrayLike, n_rows: int) -> NDArray[np.int64]:
+        """Return labels as positions in ``classes_``.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_rows,)
+            Labels, each one of ``classes_``.
+        n_rows : int
+            How many there must be.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), int64
+            Class numbers.
+        """
+        check_is_fitted(self)
+        labels, coded = encode_labels(y, n_rows, owner=type(self).__name__)
+        position = {label: i for i, label in enumerate(self.classes_.tolist())}
+        for label in labels.tolist():
+            if label not in position:
+                known = ", ".join(map(repr, self.classes_[:10].tolist()))
+                more = ", ..." if len(self.classes_) > 10 else ""
+                raise InvalidInputError(
+                    f"y has the label {label!r}, which fit did not see; expected "
+                    f"one of {known}{more}"
+                )
+        return np.array([position[label] for label in labels.tolist()])[coded]
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted smoother to a file, or into a directory.
+
+        Plain arrays and text; no pickle, so loading it never executes code. A
+        smoother with a reducer or clusterer object of your own cannot be saved.
+
+        Parameters
+        ----------
+        path : path-like
+            A file, or an existing directory that gets ``smoother.zip``.
+        """
+        from structsmooth.store import save_smoother
+
+        check_is_fitted(self)
+        save_smoother(self, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Read a smoother that `save` has written.
+
+        Parameters
+        ----------
+        path : path-like
+            The file, or the directory that holds ``smoother.zip``.
+
+        Returns
+        -------
+        StructuralSmoother
+            Fitted.
+        """
+        from structsmooth.store import load_smoother
+
+        return load_smoother(cls, path)
+
+    def _check_parameters(self, n_classes: int) -> None:
+        """Refuse what can be refused before any work is done."""
+        resolve_alpha_beta(self.alpha, self.beta, np.zeros(1), np.ones(1), n_classes)
+        check_choice(self.regions, "regions", ("cluster",))
+        check_choice(self.ties, "ties", ("index", "average"))
+        check_confidence(self.confidence)
+
+    def _warn_about_ties(self) -> None:
+        tied = self.bayes_error_bounds_.tied_fraction
+        if self.ties == "index" and tied > MANY_TIES:
+            warnings.warn(
+                f"equal distances leave {tied:.0%} of the spanning trees' edges to the "
+                "order of the rows; pass ties='average' for data with many ties",
+                TiedDistancesWarning,
+                stacklevel=3,
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.one_d_labels = True
+        tags.input_tags.sparse = True
+        return tags

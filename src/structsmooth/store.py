@@ -1,0 +1,276 @@
+"""Save and load a fitted smoother without pickle.
+
+The file is a zip archive of ``smoother.json`` (settings, versions and small things)
+and one ``.npy`` for each array. Reading it parses text and numbers and nothing
+else, so a file from a stranger cannot execute code.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import os
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structsmooth.assign import GaussianAssigner, NearestCenter, NearestRow
+from structsmooth.bounds import BayesErrorBounds, combine_bounds
+from structsmooth.cluster import Regions
+from structsmooth.errors import FileFormatError, InvalidInputError
+from structsmooth.files import written_beside
+from structsmooth.reduce import LinearReduction
+
+FORMAT = "structsmooth.smoother"
+FORMAT_VERSION = 1
+FILE_NAME = "smoother.zip"
+
+Arrays = dict[str, NDArray[Any]]
+Smoother = TypeVar("Smoother")
+
+_ASSIGNERS = {
+    "nearest_center": NearestCenter,
+    "nearest_row": NearestRow,
+    "gaussian": GaussianAssigner,
+}
+_SCALARS = ("alpha_", "beta_", "bias_", "uniform_bias_", "n_features_in_")
+_PLAIN_ARRAYS = ("strengths_", "cluster_weights_")
+# Fields of BayesErrorBounds that are stacked over the clusters as they are.
+_STACKED = (
+    "lower",
+    "upper",
+    "interval",
+    "lower_interval",
+    "upper_interval",
+    "crossing_fraction",
+    "n_samples",
+    "class_counts",
+    "confidence",
+    "tied_fraction",
+)
+
+
+def smoother_path(path: str | os.PathLike[str]) -> Path:
+    """Return the file that a path means: itself, or the one in a directory."""
+    given = Path(path)
+    return given / FILE_NAME if given.is_dir() else given
+
+
+def save_smoother(smoother: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted smoother."""
+    arrays: Arrays = {name: getattr(smoother, name) for name in _PLAIN_ARRAYS}
+    description = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "versions": versions(),
+        "parameters": _plain_parameters(smoother),
+        "fitted": {name: getattr(smoother, name) for name in _SCALARS},
+        "assigner": _put_regions(smoother.regions_, arrays),
+    }
+    _put_reduction(smoother.reduction_, arrays)
+    _put_bounds(smoother.cluster_bounds_, arrays)
+    _put_names(smoother, arrays)
+    target = smoother_path(path)
+    with written_beside(target) as temporary, zipfile.ZipFile(temporary, "w") as bundle:
+        _add(bundle, "smoother.json", json.dumps(description, indent=1).encode())
+        for name, array in sorted(arrays.items()):
+            buffer = io.BytesIO()
+            np.lib.format.write_array(buffer, np.asarray(array), allow_pickle=False)
+            _add(bundle, f"{name}.npy", buffer.getvalue())
+
+
+def load_smoother(kind: type[Smoother], path: str | os.PathLike[str]) -> Smoother:
+    """Read a smoother that `save_smoother` has written."""
+    source = smoother_path(path)
+    try:
+        with zipfile.ZipFile(source) as bundle:
+            description = _read_description(source, bundle)
+            arrays = {
+                name.removesuffix(".npy"): np.lib.format.read_array(
+                    io.BytesIO(bundle.read(name)), allow_pickle=False
+                )
+                for name in bundle.namelist()
+                if name.endswith(".npy")
+            }
+        return _rebuild(kind, description, arrays)
+    except FileNotFoundError:
+        raise FileFormatError(f"there is no file {source}") from None
+    except FileFormatError:
+        raise
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        KeyError,
+        IndexError,
+        ValueError,
+        TypeError,
+        AttributeError,
+    ) as error:
+        raise FileFormatError(
+            f"{source} is damaged or not a file that structsmooth has saved"
+        ) from error
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise FileFormatError(f"cannot read {source}: {reason}") from None
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that a result depends on."""
+    import platform
+    from importlib.metadata import version
+
+    packages = ("structsmooth", "numpy", "scipy", "scikit-learn", "numba")
+    return {"python": platform.python_version()} | {p: version(p) for p in packages}
+
+
+def _read_description(source: Path, bundle: zipfile.ZipFile) -> dict[str, Any]:
+    description: dict[str, Any] = json.loads(bundle.read("smoother.json"))
+    if description["format"] != FORMAT:
+        raise FileFormatError(f"{source} is not a file that structsmooth has saved")
+    if description["format_version"] > FORMAT_VERSION:
+        raise FileFormatError(
+            f"{source} was written by a newer structsmooth "
+            f"(format {description['format_version']}, this one reads up to "
+            f"{FORMAT_VERSION}): upgrade structsmooth to read it"
+        )
+    return description
+
+
+def _rebuild(
+    kind: type[Smoother], description: dict[str, Any], arrays: Arrays
+) -> Smoother:
+    smoother = kind(**description["parameters"])
+    values: dict[str, Any] = dict(description["fitted"])
+    values |= {name: arrays[name] for name in _PLAIN_ARRAYS}
+    values["classes_"] = _as_objects(arrays["classes"], arrays["classes_are_objects"])
+    if "feature_names" in arrays:
+        values["feature_names_in_"] = arrays["feature_names"].astype(object)
+    values["reduction_"] = LinearReduction(
+        **{
+            field.name: arrays.get(f"reduction_{field.name}")
+            for field in dataclasses.fields(LinearReduction)
+        }
+    )
+    regions = _get_regions(description["assigner"], arrays)
+    values["regions_"] = regions
+    values["cluster_labels_"] = regions.labels
+    values["sample_strengths_"] = values["strengths_"][regions.labels]
+    bounds = _get_bounds(arrays)
+    values["cluster_bounds_"] = bounds
+    values["bayes_error_bounds_"] = combine_bounds(bounds)
+    values["bayes_error_lower_"] = arrays["bounds_lower"]
+    values["bayes_error_upper_"] = arrays["bounds_upper"]
+    for name, value in values.items():
+        setattr(smoother, name, value)
+    return smoother
+
+
+def _plain_parameters(smoother: Any) -> dict[str, Any]:
+    parameters = smoother.get_params(deep=False)
+    for name in ("reducer", "clusterer"):
+        if parameters[name] is not None and not isinstance(parameters[name], str):
+            raise InvalidInputError(
+                f"a smoother with a {name} object ({type(parameters[name]).__name__}) "
+                "cannot be saved without executing code on loading; save its "
+                f"sample_strengths_, or use a {name} by name"
+            )
+    if not isinstance(parameters["random_state"], int | np.integer):
+        parameters["random_state"] = None  # a generator has moved on anyway
+    return {name: _plain(value) for name, value in parameters.items()}
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _put_names(smoother: Any, arrays: Arrays) -> None:
+    classes = smoother.classes_
+    is_object = classes.dtype.kind == "O"
+    if is_object and not all(isinstance(label, str) for label in classes):
+        kind = type(next(c for c in classes if not isinstance(c, str))).__name__
+        raise InvalidInputError(
+            f"class labels of type {kind} cannot be saved, expected numbers or text"
+        )
+    arrays["classes"] = classes.astype(str) if is_object else classes
+    arrays["classes_are_objects"] = np.array(is_object)
+    if hasattr(smoother, "feature_names_in_"):
+        arrays["feature_names"] = smoother.feature_names_in_.astype(str)
+
+
+def _as_objects(classes: NDArray[Any], flag: NDArray[Any]) -> NDArray[Any]:
+    return classes.astype(object) if bool(flag) else classes
+
+
+def _put_reduction(reduction: LinearReduction, arrays: Arrays) -> None:
+    for field in dataclasses.fields(reduction):
+        value = getattr(reduction, field.name)
+        if value is not None:
+            arrays[f"reduction_{field.name}"] = value
+
+
+def _put_regions(regions: Regions, arrays: Arrays) -> str:
+    arrays["region_labels"] = regions.labels
+    arrays["region_centers"] = regions.centers
+    arrays["region_of_cluster"] = regions.region_of_cluster
+    arrays["region_n_merged"] = np.array(regions.n_merged)
+    for field in dataclasses.fields(regions.assigner):  # type: ignore[arg-type]
+        arrays[f"assigner_{field.name}"] = getattr(regions.assigner, field.name)
+    return next(n for n, k in _ASSIGNERS.items() if isinstance(regions.assigner, k))
+
+
+def _get_regions(name: str, arrays: Arrays) -> Regions:
+    kind: Any = _ASSIGNERS[name]
+    return Regions(
+        labels=arrays["region_labels"],
+        centers=arrays["region_centers"],
+        assigner=kind(
+            **{f.name: arrays[f"assigner_{f.name}"] for f in dataclasses.fields(kind)}
+        ),
+        region_of_cluster=arrays["region_of_cluster"],
+        n_merged=int(arrays["region_n_merged"]),
+    )
+
+
+def _put_bounds(bounds: list[BayesErrorBounds], arrays: Arrays) -> None:
+    for name in _STACKED:
+        arrays[f"bounds_{name}"] = np.array([getattr(b, name) for b in bounds])
+    arrays["bounds_pairs"] = np.concatenate([b.crossing_pairs for b in bounds])
+    arrays["bounds_counts"] = np.concatenate([b.crossing_counts for b in bounds])
+    arrays["bounds_n_pairs"] = np.array([len(b.crossing_pairs) for b in bounds])
+
+
+def _get_bounds(arrays: Arrays) -> list[BayesErrorBounds]:
+    cuts = np.cumsum(arrays["bounds_n_pairs"])[:-1]
+    pairs = np.split(arrays["bounds_pairs"], cuts)
+    counts = np.split(arrays["bounds_counts"], cuts)
+    bounds = []
+    for region in range(len(pairs)):
+        values = {name: arrays[f"bounds_{name}"][region] for name in _STACKED}
+        bounds.append(
+            BayesErrorBounds(
+                crossing_pairs=pairs[region],
+                crossing_counts=counts[region],
+                **{
+                    name: value if name == "class_counts" else _scalar_or_pair(value)
+                    for name, value in values.items()
+                },
+            )
+        )
+    return bounds
+
+
+def _scalar_or_pair(value: Any) -> Any:
+    return tuple(value.tolist()) if np.ndim(value) else value.item()
+
+
+def _add(bundle: zipfile.ZipFile, name: str, content: bytes) -> None:
+    # A fixed date, so that the same smoother is the same file.
+    entry = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    bundle.writestr(entry, content)

@@ -1,0 +1,390 @@
+"""From Bayes errors to smoothing strengths.
+
+A strength ``a`` is the probability that a label is given away: the smoothed label
+puts ``1 - a`` on the sample's own class and ``a / (K-1)`` on each other one. The
+strengths of the regions minimize (equation strengthcostcluster)::
+
+    sum_c w_c (a_c - alpha)^2 + beta * sum_c w_c a_c b_c,   b_c = 1 - R_c K/(K-1)
+    subject to  sum_c w_c a_c = alpha  and  0 <= a_c < (K-1)/K
+
+Here R_c is a region's Bayes error and w_c its share of the samples. Without the
+bounds the solution is ``a_c = alpha + beta/2 * K/(K-1) * (R_c - sum w R)``; with
+them it is ``clip(level + beta/2 * K/(K-1) * R_c)`` at the one level that gives the
+mean alpha.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from structsmooth.errors import InvalidInputError
+from structsmooth.validation import check_integer, check_real
+
+
+def solve_strengths(
+    bayes_error: ArrayLike,
+    weights: ArrayLike,
+    alpha: float | str = 0.1,
+    beta: float | str = 0.5,
+    *,
+    n_classes: int,
+) -> NDArray[np.float64]:
+    """Return the strength of each region: exact mean, inside the bounds.
+
+    Parameters
+    ----------
+    bayes_error : array-like of shape (C,)
+        Bayes error R_c of each region, from 0 to (K-1)/K.
+    weights : array-like of shape (C,)
+        Share of the samples in each region; scaled to sum to 1.
+    alpha : float or "auto", default=0.1
+        Mean strength, from 0 to below (K-1)/K. Not PyTorch's ``label_smoothing``:
+        that is `epsilon_from_alpha` of it. "auto" is the mean Bayes error.
+    beta : float or "auto", default=0.5
+        How far the strengths follow the Bayes errors; 0 is uniform smoothing.
+        "auto" is 2(K-1)/K, where they differ just as much as the Bayes errors do.
+    n_classes : int
+        Number of classes K of the whole task.
+
+    Returns
+    -------
+    ndarray of shape (C,)
+        Weighted mean alpha, each in [0, (K-1)/K), growing with the Bayes error.
+        With both "auto" the strength of a region is its Bayes error.
+
+    Examples
+    --------
+    >>> from structsmooth import solve_strengths
+    >>> solve_strengths([0.0, 0.2], [0.5, 0.5], alpha=0.1, beta=0.5, n_classes=2)
+    array([0.05, 0.15])
+    """
+    bayes_error, weights = _check_regions(bayes_error, weights, n_classes)
+    alpha, beta = resolve_alpha_beta(alpha, beta, bayes_error, weights, n_classes)
+    tilt = beta / 2.0 * n_classes / (n_classes - 1) * bayes_error
+    return _shift_into_box(tilt, weights, alpha, n_classes)
+
+
+def closed_form_strengths(
+    bayes_error: ArrayLike,
+    weights: ArrayLike,
+    alpha: float | str = 0.1,
+    beta: float | str = 0.5,
+    *,
+    n_classes: int,
+) -> NDArray[np.float64]:
+    """Return the paper's closed form, which knows no bounds (closedformsolution).
+
+    The parameters are those of `solve_strengths`, which equals it wherever all of
+    its values lie in [0, (K-1)/K). For a large beta they do not.
+
+    Examples
+    --------
+    >>> from structsmooth import closed_form_strengths
+    >>> R, w = [0.0, 0.4], [0.5, 0.5]
+    >>> closed_form_strengths(R, w, alpha=0.1, beta=1.0, n_classes=2)
+    array([-0.1,  0.3])
+    """
+    bayes_error, weights = _check_regions(bayes_error, weights, n_classes)
+    alpha, beta = resolve_alpha_beta(alpha, beta, bayes_error, weights, n_classes)
+    tilt = beta / 2.0 * n_classes / (n_classes - 1) * bayes_error
+    return _shift_to_mean(tilt, weights, alpha)
+
+
+def uniform_strengths(
+    n_regions: int, alpha: float = 0.1, *, n_classes: int
+) -> NDArray[np.float64]:
+    """Return the same strength alpha for every region: usual label smoothing.
+
+    Examples
+    --------
+    >>> from structsmooth import uniform_strengths
+    >>> uniform_strengths(3, 0.1, n_classes=2)
+    array([0.1, 0.1, 0.1])
+    """
+    n_regions = check_integer(n_regions, "n_regions", 1)
+    n_classes = check_integer(n_classes, "n_classes", 2)
+    return np.full(n_regions, check_alpha(alpha, n_classes))
+
+
+def reversed_strengths(
+    strengths: ArrayLike,
+    weights: ArrayLike,
+    *,
+    n_classes: int,
+    keep_mean: bool = True,
+) -> NDArray[np.float64]:
+    """Return strengths that are wrong on purpose, as a control.
+
+    Parameters
+    ----------
+    strengths, weights : array-like of shape (C,)
+        Strengths of the regions, and their shares of the samples.
+    n_classes : int
+        Number of classes K.
+    keep_mean : bool, default=True
+        ``True`` mirrors the strengths at their weighted mean, so that only their
+        direction is wrong. ``False`` is the paper's RevSLS: the largest is swapped
+        with the smallest and so on, which also changes the weighted mean where
+        regions differ in size.
+
+    Returns
+    -------
+    ndarray of shape (C,)
+        The control's strengths, inside the bounds.
+
+    Examples
+    --------
+    >>> from structsmooth import reversed_strengths
+    >>> a, w = [0.05, 0.11, 0.12], [0.2, 0.4, 0.4]
+    >>> reversed_strengths(a, w, n_classes=2).round(3)
+    array([0.154, 0.094, 0.084])
+    >>> reversed_strengths(a, w, n_classes=2, keep_mean=False)
+    array([0.12, 0.11, 0.05])
+    """
+    strengths, weights = _check_given(strengths, weights, n_classes)
+    if keep_mean:
+        mean = float(weights @ strengths)
+        return _shift_into_box(-strengths, weights, mean, n_classes)
+    order = np.argsort(strengths, kind="stable")
+    swapped = np.empty_like(strengths)
+    swapped[order] = strengths[order[::-1]]
+    return swapped
+
+
+def shuffled_strengths(
+    strengths: ArrayLike,
+    weights: ArrayLike,
+    *,
+    n_classes: int,
+    random_state: int | np.random.Generator | None = None,
+) -> NDArray[np.float64]:
+    """Return the strengths dealt out to other regions at random, as a control.
+
+    They are shifted, inside the bounds, to have the same weighted mean as before:
+    regions differ in size.
+
+    Examples
+    --------
+    >>> from structsmooth import shuffled_strengths
+    >>> a, w = [0.0, 0.1, 0.2], [0.5, 0.25, 0.25]
+    >>> control = shuffled_strengths(a, w, n_classes=2, random_state=0)
+    >>> round(float(control @ w), 12)
+    0.075
+    """
+    strengths, weights = _check_given(strengths, weights, n_classes)
+    mean = float(weights @ strengths)
+    generator = np.random.default_rng(random_state)
+    dealt = strengths[generator.permutation(len(strengths))]
+    return _shift_into_box(dealt, weights, mean, n_classes)
+
+
+def bayes_error_bias(
+    strengths: ArrayLike, bayes_error: ArrayLike, weights: ArrayLike, *, n_classes: int
+) -> float:
+    """Return how far smoothing moves the Bayes error (equation risk-expression).
+
+    ``sum_c w_c a_c |R_c K/(K-1) - 1|``: 0 without smoothing, and the smaller the
+    more of the smoothing lies where the classes overlap anyway.
+
+    Parameters
+    ----------
+    strengths : float or array-like of shape (C,)
+        Any strengths; a number stands for uniform smoothing.
+    bayes_error, weights : array-like of shape (C,)
+        Bayes error of the regions and their shares of the samples.
+    n_classes : int
+        Number of classes K.
+
+    Returns
+    -------
+    float
+        The bias, a probability.
+
+    Examples
+    --------
+    >>> from structsmooth import bayes_error_bias
+    >>> R, w = [0.0, 0.25], [0.5, 0.5]
+    >>> round(bayes_error_bias([0.1, 0.1], R, w, n_classes=2), 12)
+    0.075
+    >>> round(bayes_error_bias([0.0, 0.2], R, w, n_classes=2), 12)
+    0.05
+    """
+    bayes_error, weights = _check_regions(bayes_error, weights, n_classes)
+    strengths = _broadcast(strengths, "strengths", len(weights))
+    bias_of_region = np.abs(bayes_error * n_classes / (n_classes - 1) - 1.0)
+    return float(weights @ (strengths * bias_of_region))
+
+
+def largest_free_beta(
+    bayes_error: ArrayLike,
+    weights: ArrayLike,
+    alpha: float | str = 0.1,
+    *,
+    n_classes: int,
+) -> float:
+    """Return the largest beta at which no strength is held by a bound.
+
+    Up to there `solve_strengths` is the closed form. Infinite if all Bayes errors
+    are equal, for then every beta gives uniform smoothing.
+
+    Examples
+    --------
+    >>> from structsmooth import largest_free_beta
+    >>> largest_free_beta([0.0, 0.4], [0.5, 0.5], alpha=0.1, n_classes=2)
+    0.5
+    """
+    bayes_error, weights = _check_regions(bayes_error, weights, n_classes)
+    alpha, _ = resolve_alpha_beta(alpha, 0.0, bayes_error, weights, n_classes)
+    deviation = bayes_error - float(weights @ bayes_error)
+    room = np.where(deviation < 0, alpha, strength_cap(n_classes, alpha) - alpha)
+    steep = np.abs(deviation) > 1e-15  # rounding of a mean of equal numbers
+    if not steep.any():
+        return float("inf")
+    slope = float(np.min(room[steep] / np.abs(deviation[steep])))
+    return 2.0 * (n_classes - 1) / n_classes * slope
+
+
+def strength_cap(n_classes: int, alpha: float = 0.0) -> float:
+    """Return the largest strength in use, a hair (2**-20) below (K-1)/K.
+
+    At (K-1)/K all classes are equally likely and the label is lost; the hair can be
+    told from it in float32. A mean alpha closer than that raises the cap to itself.
+    """
+    return max((n_classes - 1) / n_classes * (1.0 - 2.0**-20), alpha)
+
+
+def resolve_alpha_beta(
+    alpha: float | str,
+    beta: float | str,
+    bayes_error: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    n_classes: int,
+) -> tuple[float, float]:
+    """Return alpha and beta as numbers, whatever of them is "auto" worked out."""
+    if isinstance(alpha, str):
+        _check_auto(alpha, "alpha")
+        # Where every region is saturated the mean Bayes error is the limit itself.
+        alpha = min(float(weights @ bayes_error), strength_cap(n_classes))
+    if isinstance(beta, str):
+        _check_auto(beta, "beta")
+        beta = 2.0 * (n_classes - 1) / n_classes
+    return check_alpha(alpha, n_classes), check_real(beta, "beta", 0.0)
+
+
+def check_alpha(alpha: Any, n_classes: int) -> float:
+    """Return a mean strength if it leaves the labels their meaning."""
+    value = check_real(alpha, "alpha", 0.0)
+    if value >= (n_classes - 1) / n_classes:
+        raise InvalidInputError(
+            f"alpha must be below (K-1)/K = {(n_classes - 1) / n_classes:.6g} for "
+            f"{n_classes} classes, where the label would be lost, got {alpha!r}"
+        )
+    return value
+
+
+def _check_auto(value: str, name: str) -> None:
+    if value != "auto":
+        raise InvalidInputError(f"{name} must be a number or 'auto', got {value!r}")
+
+
+def _shift_to_mean(
+    tilt: NDArray[np.float64], weights: NDArray[np.float64], mean: float
+) -> NDArray[np.float64]:
+    return mean + (tilt - float(weights @ tilt))
+
+
+def _shift_into_box(
+    tilt: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    mean: float,
+    n_classes: int,
+) -> NDArray[np.float64]:
+    """Return clip(level + tilt, 0, cap) at the level that gives the weighted mean.
+
+    The mean grows with the level, linearly between the levels at which some region
+    meets a bound. Sort those, find the two that enclose the mean, and solve there:
+    water-filling, O(C log C) and exact.
+    """
+    cap = strength_cap(n_classes, mean)
+    free = _shift_to_mean(tilt, weights, mean)
+    if free.min() >= 0.0 and free.max() <= cap:
+        return free
+    leaves_zero, meets_cap = -tilt, cap - tilt
+    levels = np.sort(np.concatenate([leaves_zero, meets_cap]))
+
+    def mean_at(level: float) -> float:
+        return float(weights @ np.clip(level + tilt, 0.0, cap))
+
+    low, high = 0, len(levels) - 1  # mean 0 at the first level, cap at the last
+    while high - low > 1:
+        middle = (low + high) // 2
+        if mean_at(levels[middle]) <= mean:
+            low = middle
+        else:
+            high = middle
+    # Between two levels the same regions are open; the others stay at a bound.
+    center = (levels[low] + levels[high]) / 2.0
+    capped = center + tilt >= cap
+    is_open = (center + tilt > 0.0) & ~capped
+    open_weight = float(weights[is_open].sum())
+    if open_weight == 0.0:  # a flat stretch: every level in it gives this mean
+        return np.asarray(np.clip(levels[low] + tilt, 0.0, cap))
+    rest = mean - cap * float(weights[capped].sum())
+    level = (rest - float(weights[is_open] @ tilt[is_open])) / open_weight
+    return np.asarray(np.clip(level + tilt, 0.0, cap))
+
+
+def _check_regions(
+    bayes_error: ArrayLike, weights: ArrayLike, n_classes: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    n_classes = check_integer(n_classes, "n_classes", 2)
+    weights = _check_weights(weights)
+    values = _broadcast(bayes_error, "bayes_error", len(weights))
+    ceiling = (n_classes - 1) / n_classes
+    if values.min() < 0.0 or values.max() > ceiling * (1.0 + 1e-12):
+        raise InvalidInputError(
+            f"bayes_error must lie between 0 and (K-1)/K = {ceiling:.6g} for "
+            f"{n_classes} classes, got values from {values.min():g} to {values.max():g}"
+        )
+    return np.minimum(values, ceiling), weights
+
+
+def _check_given(
+    strengths: ArrayLike, weights: ArrayLike, n_classes: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    n_classes = check_integer(n_classes, "n_classes", 2)
+    weights = _check_weights(weights)
+    values = _broadcast(strengths, "strengths", len(weights))
+    limit = (n_classes - 1) / n_classes
+    if values.min() < 0.0 or values.max() >= limit:
+        raise InvalidInputError(
+            f"strengths must lie in [0, {limit:.6g}) for {n_classes} classes, "
+            f"got values from {values.min():g} to {values.max():g}"
+        )
+    return values, weights
+
+
+def _check_weights(weights: ArrayLike) -> NDArray[np.float64]:
+    values = np.atleast_1d(np.asarray(weights, dtype=np.float64))
+    if values.ndim != 1 or values.size == 0 or not np.isfinite(values).all():
+        raise InvalidInputError("weights must be one finite number for each region")
+    if values.min() < 0.0 or values.sum() <= 0.0:
+        raise InvalidInputError("weights must not be negative, nor all zero")
+    return np.asarray(values / values.sum())
+
+
+def _broadcast(values: ArrayLike, name: str, n_regions: int) -> NDArray[np.float64]:
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim == 0:
+        array = np.full(n_regions, float(array))
+    if array.shape != (n_regions,):
+        raise InvalidInputError(
+            f"{name} must have one value for each of the {n_regions} weights, "
+            f"got an array of shape {array.shape}"
+        )
+    if not np.isfinite(array).all():
+        raise InvalidInputError(f"{name} must be finite, got NaN or infinity")
+    return array
