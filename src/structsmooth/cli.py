@@ -45,7 +45,10 @@ class Kind(StrEnum):
 
 
 DataArgument = Annotated[
-    Path, typer.Argument(help="An npz, npy, csv, csv.gz, tsv or parquet file.")
+    Path,
+    typer.Argument(
+        metavar="DATA", help="An npz, npy, csv, csv.gz, tsv or parquet file."
+    ),
 ]
 Label = Annotated[
     str | None, typer.Option(help="Column (or npz array) that holds the labels.")
@@ -103,6 +106,9 @@ def fit(
     ] = None,
     clusterer: Annotated[str, typer.Option(help="kmeans or gmm.")] = "kmeans",
     clusters: Annotated[str, typer.Option(help="How many, or 'auto'.")] = "auto",
+    min_cluster_size: Annotated[
+        str, typer.Option(help="Smaller clusters join their neighbor, or 'auto'.")
+    ] = "auto",
     ties: Annotated[
         str, typer.Option(help="index, or average for data with many equal distances.")
     ] = "index",
@@ -113,8 +119,7 @@ def fit(
 ) -> None:
     """Find the smoothing strength of every sample of DATA.
 
-    Writes strengths.npy, soft_labels.npy, clusters.csv, summary.json and the fitted
-    smoother.
+    Writes strengths, soft labels, cluster table, settings and the fitted smoother.
     """
     with exit_codes():
         from structsmooth.outputs import check_target
@@ -130,6 +135,7 @@ def fit(
             n_components=components,
             clusterer=clusterer,
             n_clusters=_number_or_text(clusters),
+            min_cluster_size=_number_or_text(min_cluster_size),
             ties=ties,
             n_jobs=jobs,
             random_state=seed,
@@ -140,7 +146,9 @@ def fit(
 
 @app.command("labels")
 def write_labels(
-    result: Annotated[Path, typer.Argument(help="Directory that 'fit' has written.")],
+    result: Annotated[
+        Path, typer.Argument(metavar="OUT", help="Directory that 'fit' has written.")
+    ],
     output: Annotated[
         Path, typer.Option("--output", "-o", help="File to write: npy, npz or csv.")
     ],
@@ -280,40 +288,43 @@ def _fit_and_report(
 def _print_summary(
     summary: dict[str, Any], rows: list[dict[str, Any]], output: Path
 ) -> None:
+    from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
     console = Console(highlight=False)
+    confidence = summary["bayes_error"]["confidence"]
     table = Table(
         title=f"{escape(summary['data'])}: {summary['n_samples']} rows, "
-        f"{len(summary['classes'])} classes, {summary['n_clusters']} clusters"
+        f"{len(summary['classes'])} classes, {summary['n_clusters']} clusters",
+        box=SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
     )
-    for heading in ("cluster", "rows", "classes", "largest class", "Bayes error"):
-        table.add_column(heading, justify="right")
-    table.add_column(
-        f"{summary['bayes_error']['confidence']:.0%} interval", justify="right"
-    )
-    table.add_column("strength", justify="right")
+    table.add_column("cluster", justify="right", no_wrap=True)
+    table.add_column("rows", justify="right", no_wrap=True)
+    # The one column that gives way on a narrow screen; the others take 61 places.
+    table.add_column("classes", no_wrap=True, max_width=max(9, console.width - 61))
+    table.add_column("Bayes error, %", justify="right", no_wrap=True)
+    table.add_column(f"{confidence:.0%} interval", justify="right", no_wrap=True)
+    table.add_column("strength", justify="right", no_wrap=True)
     shown = rows if len(rows) <= MOST_ROWS else rows[:12] + [{}] + rows[-5:]
     for row in shown:
-        table.add_row(*(_cells(row) if row else ["..."] * 7))
+        table.add_row(*(_cells(row) if row else ["..."] * 6))
     console.print(table)
 
     bounds, bias = summary["bayes_error"], summary["bayes_error_bias"]
     strength = summary["strength"]
     pairs = ", ".join(
         f"{escape(str(p['classes'][0]))} and {escape(str(p['classes'][1]))} "
-        f"({p['share']:.0%})"
+        f"({p['share']:.0%} of the crossing edges)"
         for p in summary["overlapping_classes"][:3]
     )
     lines = [
         f"Bayes error of the data: {_percent(bounds['lower'])} to "
         f"{_percent(bounds['upper'])} (no classifier on these features can be more "
         f"accurate than about {1 - bounds['lower']:.1%}).",
-        f"Classes that overlap most: {pairs} of all crossing edges."
-        if pairs
-        else "No classes overlap.",
+        f"Classes that overlap most: {pairs}." if pairs else "No classes overlap.",
         f"Strengths: {strength['smallest']:.3f} to {strength['largest']:.3f}, mean "
         f"{strength['mean']:.3f} (uniform label_smoothing="
         f"{summary['label_smoothing']:.3g} has the same mean).",
@@ -331,8 +342,7 @@ def _cells(row: dict[str, Any]) -> list[str]:
     return [
         str(row["cluster"]),
         str(row["size"]),
-        str(row["classes"]),
-        f"{escape(str(row['top_class']))} ({row['top_share']:.0%})",
+        escape(row["classes"]),
         _range(row["bayes_error_lower"], row["bayes_error_upper"]),
         _range(row["interval_low"], row["interval_high"]),
         f"{row['strength']:.4f}",
@@ -340,7 +350,7 @@ def _cells(row: dict[str, Any]) -> list[str]:
 
 
 def _range(low: float, high: float) -> str:
-    return f"{100 * low:.1f} - {100 * high:.1f} %"
+    return f"{100 * low:.1f} to {100 * high:.1f}"
 
 
 def _percent(value: float) -> str:

@@ -123,7 +123,7 @@ def fit_regions(
     n_rows = X.shape[0]
     min_size = (
         choose_min_size(n_classes)
-        if min_cluster_size == "auto"
+        if isinstance(min_cluster_size, str) and min_cluster_size == "auto"
         else check_integer(min_cluster_size, "min_cluster_size", 1)
     )
     is_foreign = hasattr(clusterer, "fit_predict") and not isinstance(clusterer, str)

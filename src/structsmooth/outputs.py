@@ -30,15 +30,13 @@ def cluster_table(smoother: StructuralSmoother) -> list[dict[str, Any]]:
     rows = []
     for cluster in np.argsort(-smoother.strengths_, kind="stable"):
         bounds = smoother.cluster_bounds_[cluster]
-        top = int(np.argmax(bounds.class_counts))
         rows.append(
             {
                 "cluster": int(cluster),
                 "size": bounds.n_samples,
                 "weight": float(smoother.cluster_weights_[cluster]),
-                "classes": int(np.count_nonzero(bounds.class_counts)),
-                "top_class": _plain(smoother.classes_[top]),
-                "top_share": float(bounds.class_counts[top] / bounds.n_samples),
+                "n_classes": int(np.count_nonzero(bounds.class_counts)),
+                "classes": _describe_classes(bounds, smoother.classes_),
                 "bayes_error_lower": bounds.lower,
                 "bayes_error_upper": bounds.upper,
                 "interval_low": bounds.interval[0],
@@ -47,6 +45,15 @@ def cluster_table(smoother: StructuralSmoother) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def _describe_classes(bounds: BayesErrorBounds, classes: NDArray[Any]) -> str:
+    """Return the largest classes of a region with their shares, as text."""
+    order = np.argsort(-bounds.class_counts, kind="stable")
+    order = order[bounds.class_counts[order] > 0]
+    share = bounds.class_counts / bounds.n_samples
+    text = ", ".join(f"{classes[k]} {share[k]:.0%}" for k in order[:3])
+    return text + (f", {len(order) - 3} more" if len(order) > 3 else "")
 
 
 def overlapping_pairs(
