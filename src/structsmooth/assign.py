@@ -20,6 +20,10 @@ DENSE_ROWS = 4096
 class Assigner(Protocol):
     """What every assigner does."""
 
+    @property
+    def n_clusters(self) -> int:
+        """How many clusters there are, with or without rows."""
+
     def assign(self, X: Any) -> NDArray[np.int64]:
         """Return the cluster of each row, -1 for a row that belongs to none."""
 
@@ -29,6 +33,11 @@ class NearestCenter:
     """A row belongs to the center nearest to it, the first of equally near ones."""
 
     centers: NDArray[np.float64]
+
+    @property
+    def n_clusters(self) -> int:
+        """One for each center."""
+        return len(self.centers)
 
     def assign(self, X: Any) -> NDArray[np.int64]:
         """Return the number of the nearest center."""
@@ -42,6 +51,11 @@ class NearestRow:
 
     rows: NDArray[Any]
     labels: NDArray[np.int64]
+
+    @property
+    def n_clusters(self) -> int:
+        """The labels count from 0."""
+        return int(self.labels.max()) + 1
 
     def assign(self, X: Any) -> NDArray[np.int64]:
         """Return the label of the nearest training row."""
@@ -58,6 +72,11 @@ class GaussianAssigner:
     weights: NDArray[np.float64]
     means: NDArray[np.float64]
     precisions_cholesky: NDArray[np.float64]
+
+    @property
+    def n_clusters(self) -> int:
+        """One for each component."""
+        return len(self.weights)
 
     def assign(self, X: Any) -> NDArray[np.int64]:
         """Return the number of the most likely component."""
@@ -80,6 +99,11 @@ class ClustererAssigner:
 
     clusterer: Any
     names: NDArray[np.int64]
+
+    @property
+    def n_clusters(self) -> int:
+        """One for each label that training rows got."""
+        return len(self.names)
 
     def assign(self, X: Any) -> NDArray[np.int64]:
         """Return the position of the predicted label among the known ones."""

@@ -303,8 +303,8 @@ def _print_summary(
     )
     table.add_column("cluster", justify="right", no_wrap=True)
     table.add_column("rows", justify="right", no_wrap=True)
-    # The one column that gives way on a narrow screen; the others take 61 places.
-    table.add_column("classes", no_wrap=True, max_width=max(9, console.width - 61))
+    # The one column that gives way on a narrow screen; the others take 58 places.
+    table.add_column("classes", no_wrap=True, max_width=max(9, console.width - 58))
     table.add_column("Bayes error, %", justify="right", no_wrap=True)
     table.add_column(f"{confidence:.0%} interval", justify="right", no_wrap=True)
     table.add_column("strength", justify="right", no_wrap=True)

@@ -48,7 +48,7 @@ class Regions:
     assigner : Assigner
         Finds the clusterer's cluster of a row.
     region_of_cluster : ndarray
-        Region of each of the clusterer's clusters.
+        Region of each of the clusterer's clusters, -1 for one without rows.
     n_merged : int
         Clusters that were too small and joined another.
     """
@@ -67,10 +67,10 @@ class Regions:
     def assign(self, X: Any) -> NDArray[np.int64]:
         """Return the region of each row of X."""
         cluster = self.assigner.assign(X)
-        known = cluster >= 0
-        region = self.region_of_cluster[np.where(known, cluster, 0)]
-        if not known.all():  # noise, as DBSCAN would say
-            region[~known] = NearestCenter(self.centers).assign(X[~known])
+        region = np.where(cluster < 0, -1, self.region_of_cluster[cluster])
+        unknown = region < 0
+        if unknown.any():
+            region[unknown] = NearestCenter(self.centers).assign(X[unknown])
         return region
 
 
@@ -226,7 +226,7 @@ def _merge_small(
 
     A merged cluster counts with its joint center and size from then on.
     """
-    n_clusters = int(labels.max()) + 1
+    n_clusters = assigner.n_clusters
     labels = labels.copy()
     noise = labels < 0
     if noise.any():
@@ -253,10 +253,8 @@ def _merge_small(
         alive[smallest] = False
         target[target == smallest] = into
         n_merged += 1
-    # A cluster that has no training row can still be met by a new one.
-    for empty in np.flatnonzero(~np.isin(target, np.flatnonzero(alive))):
-        target[empty] = int(np.flatnonzero(alive)[0])
-    number = np.cumsum(alive) - 1
+    # A cluster that has no training row may still be what a new row is nearest to.
+    number = np.where(alive, np.cumsum(alive) - 1, -1)
     region_of_cluster = number[target].astype(np.int64)
     if n_merged:
         warnings.warn(

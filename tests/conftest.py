@@ -1,0 +1,30 @@
+"""What all tests share."""
+
+import os
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+# The same examples in every run: a failure in CI is a failure at home.
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.load_profile("repeatable")
+
+# Tests run side by side already; two BLAS pools on two cores only get in the way.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20201)
+
+
+@pytest.fixture
+def overlapping(rng):
+    """Two classes, 400 points in four groups; only one group mixes them."""
+    y = np.repeat([0, 1], 200)
+    centers = np.array([[0.0, 0.0], [12.0, 0.0], [0.0, 12.0], [12.0, 12.0]])
+    group = np.tile([0, 1], 200)
+    X = rng.normal(size=(400, 2)) + centers[np.where(group == 0, 0, 1 + 2 * y)]
+    X[:, 0] += (group == 0) * y  # a gap of one: the Bayes error there is 31 %
+    return X, y

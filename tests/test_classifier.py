@@ -1,0 +1,118 @@
+"""SmoothedClassifier: soft labels for any classifier with sample weights."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from structsmooth import SmoothedClassifier, StructuralSmoother
+from structsmooth.errors import InvalidInputError
+
+
+def test_trains_on_the_soft_labels(overlapping):
+    X, y = overlapping
+    model = SmoothedClassifier(
+        LogisticRegression(C=1.0, tol=1e-10, max_iter=10_000),
+        StructuralSmoother(alpha=0.2, n_clusters=3, random_state=0),
+    ).fit(X, y)
+    soft = model.smoother_.soft_labels(X, y)
+
+    def loss(w):  # soft cross-entropy, written down once more
+        z = X @ w[:2] + w[2]
+        p1 = np.logaddexp(0, -z)
+        p0 = np.logaddexp(0, z)
+        return (soft[:, 1] * p1 + soft[:, 0] * p0).sum() + 0.5 * w[:2] @ w[:2]
+
+    expected = minimize(loss, np.zeros(3), method="BFGS", options={"gtol": 1e-8}).x
+    got = np.r_[model.estimator_.coef_[0], model.estimator_.intercept_]
+    np.testing.assert_allclose(got, expected, atol=1e-4)
+
+
+def test_alpha_zero_is_the_plain_classifier(overlapping):
+    X, y = overlapping
+    smoothed = SmoothedClassifier(smoother=StructuralSmoother(alpha=0.0)).fit(X, y)
+    plain = LogisticRegression().fit(X, y)
+    np.testing.assert_allclose(smoothed.predict_proba(X), plain.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [GaussianNB(), DecisionTreeClassifier(max_depth=3), RandomForestClassifier(5)],
+)
+def test_any_classifier_with_sample_weight(overlapping, inner):
+    X, y = overlapping
+    names = np.array(["left", "right"])[y]
+    model = SmoothedClassifier(inner).fit(X, names)
+    assert set(model.predict(X)) <= {"left", "right"}
+    assert model.predict_proba(X).shape == (400, 2)
+    assert model.score(X, names) > 0.6
+    assert not hasattr(inner, "classes_")
+
+
+def test_one_without_sample_weight_is_refused(overlapping):
+    with pytest.raises(InvalidInputError, match="KNeighborsClassifier does not"):
+        SmoothedClassifier(KNeighborsClassifier()).fit(*overlapping)
+
+
+def test_has_only_the_methods_of_its_classifier(overlapping):
+    assert not hasattr(SmoothedClassifier(LinearSVC()), "predict_proba")
+    assert hasattr(SmoothedClassifier(LinearSVC()), "decision_function")
+    assert not hasattr(SmoothedClassifier(GaussianNB()), "decision_function")
+    model = SmoothedClassifier(LogisticRegression()).fit(*overlapping)
+    np.testing.assert_allclose(
+        np.exp(model.predict_log_proba(overlapping[0])),
+        model.predict_proba(overlapping[0]),
+    )
+
+
+def test_sample_weight_multiplies_the_rows_weights(overlapping):
+    X, y = overlapping
+    kept = np.arange(400) % 5 > 0
+    smoother = StructuralSmoother(random_state=0)
+    model = SmoothedClassifier(smoother=smoother)
+    weighted = model.fit(X, y, sample_weight=kept.astype(float)).predict_proba(X)
+    # The same smoother, but rows of weight zero taken out by hand.
+    fitted = smoother.fit(X, y)
+    soft = fitted.soft_labels(X, y)[kept]
+    by_hand = LogisticRegression().fit(
+        np.vstack([X[kept], X[kept]]),
+        np.repeat([0, 1], kept.sum()),
+        sample_weight=np.r_[soft[:, 0], soft[:, 1]],
+    )
+    np.testing.assert_allclose(weighted, by_hand.predict_proba(X), atol=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore::structsmooth.errors.MergedClustersWarning")
+def test_in_a_pipeline_and_a_grid_search_over_alpha_and_beta():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = make_pipeline(
+        StandardScaler(),
+        SmoothedClassifier(smoother=StructuralSmoother(random_state=0)),
+    )
+    search = GridSearchCV(
+        model,
+        {
+            "smoothedclassifier__smoother__alpha": [0.0, 0.1],
+            "smoothedclassifier__smoother__beta": [0.0, "auto"],
+        },
+        cv=2,
+    ).fit(X, y)
+    assert search.best_score_ > 0.95
+
+
+@pytest.mark.filterwarnings("error")
+def test_data_frames_keep_their_names(overlapping):
+    X = pd.DataFrame(overlapping[0], columns=["a", "b"])
+    model = SmoothedClassifier().fit(X, overlapping[1])
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    model.predict(X)
