@@ -121,27 +121,8 @@ def fit_regions(
         Seed.
     """
     n_rows = X.shape[0]
-    min_size = (
-        choose_min_size(n_classes)
-        if isinstance(min_cluster_size, str) and min_cluster_size == "auto"
-        else check_integer(min_cluster_size, "min_cluster_size", 1)
-    )
-    is_foreign = hasattr(clusterer, "fit_predict") and not isinstance(clusterer, str)
-    if not is_foreign and clusterer not in ("kmeans", "gmm"):
-        raise InvalidInputError(
-            "clusterer must be 'kmeans', 'gmm' or a scikit-learn clusterer, "
-            f"got {clusterer!r}"
-        )
-    if n_clusters != "auto":
-        if isinstance(n_clusters, str):
-            raise InvalidInputError(
-                f"n_clusters must be a whole number or 'auto', got {n_clusters!r}"
-            )
-        if check_integer(n_clusters, "n_clusters", 1) > n_rows:
-            raise InvalidInputError(
-                f"n_clusters must not exceed the {n_rows} rows of X, got {n_clusters}"
-            )
-    if is_foreign:
+    check_clusterer(clusterer, n_clusters, min_cluster_size, n_rows)
+    if not isinstance(clusterer, str):
         assigner, labels = _fit_foreign(X, clusterer, n_clusters, random_state)
     else:
         count = (
@@ -152,7 +133,50 @@ def fit_regions(
         fit = _fit_kmeans if clusterer == "kmeans" else _fit_gaussian_mixture
         assigner = fit(X, count, random_state)
         labels = assigner.assign(X)
+    min_size = (
+        choose_min_size(n_classes)
+        if isinstance(min_cluster_size, str)
+        else min_cluster_size
+    )
     return _merge_small(X, assigner, labels, min_size)
+
+
+def check_clusterer(
+    clusterer: Any, n_clusters: int | str, min_cluster_size: int | str, n_rows: int
+) -> None:
+    """Refuse settings that `fit_regions` cannot use, before any work is done."""
+    is_foreign = hasattr(clusterer, "fit_predict")
+    if not is_foreign and clusterer not in ("kmeans", "gmm"):
+        raise InvalidInputError(
+            "clusterer must be 'kmeans', 'gmm' or a scikit-learn clusterer, "
+            f"got {clusterer!r}"
+        )
+    if _number_or_auto(n_clusters, "n_clusters") > n_rows:
+        raise InvalidInputError(
+            f"n_clusters must not exceed the {n_rows} rows of X, got {n_clusters}"
+        )
+    if is_foreign and n_clusters != "auto" and _size_parameter(clusterer) is None:
+        raise InvalidInputError(
+            f"n_clusters={n_clusters} was given, but the clusterer "
+            f"{type(clusterer).__name__} has no such parameter"
+        )
+    _number_or_auto(min_cluster_size, "min_cluster_size")
+
+
+def _number_or_auto(value: Any, name: str) -> int:
+    if isinstance(value, str):
+        if value != "auto":
+            raise InvalidInputError(
+                f"{name} must be a whole number or 'auto', got {value!r}"
+            )
+        return 1
+    return check_integer(value, name, 1)
+
+
+def _size_parameter(clusterer: Any) -> str | None:
+    """Return what the clusterer calls its number of clusters."""
+    parameters = clusterer.get_params()
+    return next((p for p in ("n_clusters", "n_components") if p in parameters), None)
 
 
 def _fit_kmeans(X: Any, n_clusters: int, random_state: Any) -> Assigner:
@@ -192,15 +216,7 @@ def _fit_foreign(
     model = clone(clusterer)
     parameters = model.get_params()
     if n_clusters != "auto":
-        name = next(
-            (p for p in ("n_clusters", "n_components") if p in parameters), None
-        )
-        if name is None:
-            raise InvalidInputError(
-                f"n_clusters={n_clusters} was given, but the clusterer "
-                f"{type(clusterer).__name__} has no such parameter"
-            )
-        model.set_params(**{name: n_clusters})
+        model.set_params(**{str(_size_parameter(model)): n_clusters})
     if "random_state" in parameters and parameters["random_state"] is None:
         model.set_params(random_state=random_state)
     raw = np.asarray(model.fit_predict(X))

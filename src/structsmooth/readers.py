@@ -133,7 +133,13 @@ def _read_npz(path: Path, label: str | None) -> Dataset:
                 raise FileFormatError(f"{path} has no array {label!r} for the labels")
             X = _as_rows(bundle[pair[0]], path)
             y = bundle[label_name] if label_name in names else None
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        KeyError,
+        NotImplementedError,
+    ) as error:
         raise FileFormatError(f"{path} is damaged or not an npz file") from error
     except ValueError as error:
         if isinstance(error, FileFormatError):
@@ -151,7 +157,8 @@ def _read_npy(path: Path) -> NDArray[Any]:
 
 
 def _npy_error(path: Path, error: Exception) -> FileFormatError:
-    if "Object arrays" in str(error) or "allow_pickle" in str(error):
+    # The words of NumPy for an array of objects, read at once or memory-mapped.
+    if "allow_pickle" in str(error) or "Python objects" in str(error):
         return FileFormatError(
             f"{path} holds Python objects, which are never loaded; expected numbers "
             "or text"

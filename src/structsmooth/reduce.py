@@ -119,26 +119,16 @@ def fit_reduction(
     random_state : int, RandomState or None
         For truncated decompositions and for a transformer that has none of its own.
     """
+    check_reducer(reducer, n_components, X.shape)
     center, variance = _mean_and_variance(X)
     if not variance.any():
         raise InvalidInputError(
             "X is constant in every feature, so nothing tells its rows apart"
         )
-    if hasattr(reducer, "fit") and hasattr(reducer, "transform"):
+    if _is_transformer(reducer):
         return _fit_transformer(X, reducer, n_components, random_state)
     if reducer is None or reducer == "none":
-        if n_components is not None:
-            raise InvalidInputError(
-                f"n_components must be None without a reducer, got {n_components!r}"
-            )
         return LinearReduction()
-    if not isinstance(reducer, str) or reducer not in ("pca", "scaled-pca"):
-        raise InvalidInputError(
-            "reducer must be 'pca', 'scaled-pca', 'none', None or a scikit-learn "
-            f"transformer, got {reducer!r}"
-        )
-    if n_components is not None:
-        check_integer(n_components, "n_components", 1, min(X.shape))
     scale = None
     if reducer == "scaled-pca":
         scale = np.sqrt(np.where(variance > 0.0, variance, 1.0))
@@ -154,6 +144,34 @@ def fit_reduction(
     if components is None:
         return LinearReduction(scale=scale)
     return LinearReduction(center, scale, components)
+
+
+def check_reducer(
+    reducer: Any, n_components: int | None, shape: tuple[int, int]
+) -> None:
+    """Refuse settings that `fit_reduction` cannot use, before any work is done."""
+    if _is_transformer(reducer):
+        if n_components is not None and "n_components" not in reducer.get_params():
+            raise InvalidInputError(
+                f"n_components={n_components!r} was given, but the reducer "
+                f"{type(reducer).__name__} has no such parameter"
+            )
+    elif reducer is None or (isinstance(reducer, str) and reducer == "none"):
+        if n_components is not None:
+            raise InvalidInputError(
+                f"n_components must be None without a reducer, got {n_components!r}"
+            )
+    elif not isinstance(reducer, str) or reducer not in ("pca", "scaled-pca"):
+        raise InvalidInputError(
+            "reducer must be 'pca', 'scaled-pca', 'none', None or a scikit-learn "
+            f"transformer, got {reducer!r}"
+        )
+    elif n_components is not None:
+        check_integer(n_components, "n_components", 1, min(shape))
+
+
+def _is_transformer(reducer: Any) -> bool:
+    return hasattr(reducer, "fit") and hasattr(reducer, "transform")
 
 
 def _principal_components(
@@ -183,11 +201,6 @@ def _fit_transformer(
     transformer = clone(reducer)
     parameters = transformer.get_params()
     if n_components is not None:
-        if "n_components" not in parameters:
-            raise InvalidInputError(
-                f"n_components={n_components!r} was given, but the reducer "
-                f"{type(reducer).__name__} has no such parameter"
-            )
         transformer.set_params(n_components=n_components)
     if "random_state" in parameters and parameters["random_state"] is None:
         transformer.set_params(random_state=random_state)

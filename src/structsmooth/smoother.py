@@ -13,12 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from structsmooth.bounds import bounds_of_regions, check_confidence, combine_bounds
-from structsmooth.cluster import fit_regions, seed_of
+from structsmooth.cluster import check_clusterer, fit_regions, seed_of
 from structsmooth.crossing import MANY_TIES
 from structsmooth.errors import InvalidInputError, TiedDistancesWarning
 from structsmooth.labels import smooth_labels
 from structsmooth.progress import Progress
-from structsmooth.reduce import fit_reduction
+from structsmooth.reduce import check_reducer, fit_reduction
 from structsmooth.strengths import (
     bayes_error_bias,
     resolve_alpha_beta,
@@ -178,7 +178,7 @@ class StructuralSmoother(BaseEstimator):
         self.classes_, coded = encode_labels(y, X.shape[0], owner=type(self).__name__)
         check_label_structure(self.classes_, X.shape[0])
         n_classes = len(self.classes_)
-        self._check_parameters(n_classes)
+        self._check_parameters(n_classes, X.shape)
         seed = seed_of(self.random_state)
 
         with Progress(self.verbose > 0) as progress:
@@ -348,9 +348,13 @@ class StructuralSmoother(BaseEstimator):
 
         return load_smoother(cls, path)
 
-    def _check_parameters(self, n_classes: int) -> None:
+    def _check_parameters(self, n_classes: int, shape: tuple[int, int]) -> None:
         """Refuse what can be refused before any work is done."""
         resolve_alpha_beta(self.alpha, self.beta, np.zeros(1), np.ones(1), n_classes)
+        check_reducer(self.reducer, self.n_components, shape)
+        check_clusterer(
+            self.clusterer, self.n_clusters, self.min_cluster_size, shape[0]
+        )
         check_choice(self.regions, "regions", ("cluster",))
         check_choice(self.ties, "ties", ("index", "average"))
         check_confidence(self.confidence)

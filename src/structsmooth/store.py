@@ -106,6 +106,7 @@ def load_smoother(kind: type[Smoother], path: str | os.PathLike[str]) -> Smoothe
         zipfile.BadZipFile,
         zlib.error,
         EOFError,
+        NotImplementedError,  # a damaged entry can ask for another kind of zip
         KeyError,
         IndexError,
         ValueError,

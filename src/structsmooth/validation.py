@@ -114,17 +114,24 @@ def encode_labels(
         )
     if y.dtype.kind in "fc" and not np.isfinite(y).all():
         raise InvalidInputError("y contains NaN or inf; expected one label a row")
-    if y.dtype.kind == "O" and any(value is None or value != value for value in y):
-        raise InvalidInputError("y has missing labels; expected one label a row")
+    if y.dtype.kind == "O":
+        y = _check_objects(y)
     check_classification_targets(y)
-    try:
-        classes, coded = np.unique(y, return_inverse=True)
-    except TypeError:
-        kinds = sorted({type(value).__name__ for value in y})
-        raise InvalidInputError(
-            f"y mixes labels of different types ({', '.join(kinds)}); expected one type"
-        ) from None
+    classes, coded = np.unique(y, return_inverse=True)
     return classes, coded.astype(np.int64)
+
+
+def _check_objects(y: NDArray[Any]) -> NDArray[Any]:
+    """Return labels held as Python objects if they can be told apart and sorted."""
+    if any(label is None or label != label for label in y.tolist()):
+        raise InvalidInputError("y has missing labels; expected one label a row")
+    kinds = {type(label) for label in y.tolist()}
+    if len(kinds) > 1 and not all(issubclass(kind, numbers.Number) for kind in kinds):
+        names = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise InvalidInputError(
+            f"y mixes labels of different types ({names}); expected one type"
+        )
+    return y
 
 
 def check_label_structure(classes: NDArray[Any], n_rows: int) -> None:

@@ -1,0 +1,147 @@
+"""Wrong and extreme input of the smoother: one clear sentence, nothing written."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+from structsmooth import StructuralSmoother
+from structsmooth.errors import InvalidInputError
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(30, 3))
+Y = np.arange(30) % 3
+
+
+def with_value(value):
+    changed = X.copy()
+    changed[4, 2] = value
+    return changed
+
+
+CASES = {
+    "NaN": (with_value(np.nan), Y, {}, "X contains NaN in row 4, column 2"),
+    "infinity": (with_value(-np.inf), Y, {}, "X contains infinity .* row 4, column 2"),
+    "empty": (np.empty((0, 3)), [], {}, "0 sample"),
+    "no features": (np.empty((30, 0)), Y, {}, "0 feature"),
+    "one class": (
+        X,
+        np.zeros(30),
+        {},
+        r"y has only one class \(.*\); expected at least",
+    ),
+    "one row": (X[:1], Y[:1], {}, "1 sample"),
+    "mismatched lengths": (X, Y[:-1], {}, "X has 30 rows, y has 29 labels"),
+    "labels all distinct": (X, np.arange(30), {}, "different label in each of its 30"),
+    "continuous labels": (X, X[:, 0], {}, "Unknown label type"),
+    "NaN label": (X, np.where(Y == 0, np.nan, Y), {}, "y contains NaN"),
+    "missing label": (X, np.array([None, "a", "b"] * 10), {}, "y has missing labels"),
+    "mixed labels": (
+        X,
+        np.array([1, "a"] * 15, dtype=object),
+        {},
+        r"different types \(int, str\)",
+    ),
+    "constant features": (np.ones((30, 3)), Y, {}, "X is constant in every feature"),
+    "text": (X.astype(str).astype(object) + "x", Y, {}, "X must hold numbers only"),
+    "objects": (np.full((30, 3), print, dtype=object), Y, {}, "must be .*number"),
+    "complex": (X + 1j, Y, {}, "Complex data not supported"),
+    "three dimensions": (
+        X[:, :, None],
+        Y,
+        {},
+        r"two-dimensional .* shape \(30, 3, 1\)",
+    ),
+    "one dimension": (X[:, 0], Y, {}, r"two-dimensional .* shape \(30,\)"),
+    "ragged": ([[1.0], [1.0, 2.0]] * 15, Y, {}, "ragged"),
+    "two-dimensional y": (X, np.zeros((30, 2)), {}, "y should be a 1d array"),
+    "alpha too large": (X, Y, {"alpha": 2 / 3}, r"alpha must be below \(K-1\)/K"),
+    "alpha negative": (X, Y, {"alpha": -0.1}, "alpha must be a number of at least 0"),
+    "alpha unknown": (X, Y, {"alpha": "big"}, "alpha must be a number or 'auto'"),
+    "alpha None": (X, Y, {"alpha": None}, "alpha must be a number"),
+    "beta negative": (X, Y, {"beta": -1}, "beta must be a number of at least 0"),
+    "n_clusters > n": (X, Y, {"n_clusters": 31}, "must not exceed the 30 rows of X"),
+    "n_clusters 0": (X, Y, {"n_clusters": 0}, "n_clusters must be a whole number"),
+    "clusterer unknown": (X, Y, {"clusterer": "dbscan"}, "clusterer must be"),
+    "reducer unknown": (X, Y, {"reducer": "umap"}, "reducer must be"),
+    "regions unknown": (X, Y, {"regions": "tree"}, "regions must be one of 'cluster'"),
+    "ties unknown": (X, Y, {"ties": "maybe"}, "ties must be one of"),
+    "confidence": (X, Y, {"confidence": 95}, "confidence must be a number between"),
+    "n_components": (X, Y, {"n_components": 4}, "from 1 to 3, got 4"),
+    "y None": (X, None, {}, "requires y to be passed"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_bad_input_of_fit(name):
+    features, labels, parameters, message = CASES[name]
+    with pytest.raises((ValueError, TypeError), match=message):
+        StructuralSmoother(**parameters).fit(features, labels)
+
+
+def test_errors_are_one_line():
+    for name, (features, labels, parameters, _) in CASES.items():
+        with pytest.raises((ValueError, TypeError)) as caught:
+            StructuralSmoother(**parameters).fit(features, labels)
+        if isinstance(caught.value, InvalidInputError):
+            assert "\n" not in str(caught.value), name
+
+
+def test_using_it_before_fitting():
+    for call in (
+        lambda s: s.predict_strength(X),
+        lambda s: s.soft_labels(X, Y),
+        lambda s: s.save("nowhere"),
+    ):
+        with pytest.raises(NotFittedError):
+            call(StructuralSmoother())
+
+
+def test_another_number_of_features():
+    fitted = StructuralSmoother().fit(X, Y)
+    with pytest.raises(ValueError, match=r"2 features, but .* expecting 3"):
+        fitted.predict_strength(X[:, :2])
+
+
+@pytest.mark.parametrize("n", [3, 4, 5])
+def test_a_handful_of_rows(n):
+    smoother = StructuralSmoother().fit(X[:n], np.arange(n) % 2)
+    assert smoother.sample_strengths_.mean() == pytest.approx(0.1)
+
+
+def test_one_feature():
+    smoother = StructuralSmoother(n_clusters=2, random_state=0).fit(X[:, :1], Y)
+    assert smoother.predict_strength(X[:, :1]).shape == (30,)
+
+
+def test_more_clusters_than_distinct_rows():
+    repeated = np.repeat([[0.0], [5.0]], 20, axis=0)
+    labels = np.tile([0, 1], 20)
+    with pytest.warns(ConvergenceWarning, match="distinct clusters"):
+        smoother = StructuralSmoother(n_clusters=5, ties="average").fit(
+            repeated, labels
+        )
+    assert len(smoother.strengths_) == 2
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30, 1e150])
+def test_extreme_scales(scale):
+    plain = StructuralSmoother(n_clusters=2, random_state=0).fit(X, Y)
+    scaled = StructuralSmoother(n_clusters=2, random_state=0).fit(scale * X, Y)
+    np.testing.assert_allclose(
+        scaled.sample_strengths_, plain.sample_strengths_, atol=1e-12
+    )
+
+
+def test_a_thousand_classes():
+    n_classes = 1000
+    labels = np.arange(3000) % n_classes
+    features = rng.normal(size=(3000, 2))
+    smoother = StructuralSmoother(n_clusters=1).fit(features, labels)
+    assert smoother.bayes_error_bounds_.crossing.shape == (n_classes, n_classes)
+
+
+def test_the_given_arrays_are_not_changed():
+    before, labels = X.copy(), Y.copy()
+    StructuralSmoother(n_components=2).fit(X, Y).soft_labels(X, Y)
+    assert np.array_equal(X, before)
+    assert np.array_equal(Y, labels)

@@ -1,0 +1,49 @@
+"""``import structsmooth`` is light, and this test can fail."""
+
+import subprocess
+import sys
+
+import pytest
+
+import structsmooth
+
+SCRIPT = """
+import sys
+{statement}
+heavy = [m for m in ("torch", "pyspark", "matplotlib") if m in sys.modules]
+sys.exit(f"loaded {{heavy}}" if heavy else 0)
+"""
+
+
+def exit_code(statement):
+    command = [sys.executable, "-c", SCRIPT.format(statement=statement)]
+    return subprocess.run(command, capture_output=True).returncode
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import structsmooth",
+        "from structsmooth import StructuralSmoother, SmoothedClassifier",
+        "import structsmooth.cli, structsmooth.outputs, structsmooth.readers",
+    ],
+)
+def test_no_heavy_framework_is_loaded(statement):
+    assert exit_code(statement) == 0
+
+
+def test_the_test_above_can_fail():
+    assert exit_code("import structsmooth, matplotlib") == 1
+
+
+def test_every_public_name_is_there_and_documented():
+    assert set(structsmooth.__all__) == set(structsmooth._HOME_OF)
+    for name in structsmooth.__all__:
+        assert getattr(structsmooth, name).__doc__, name
+    assert set(structsmooth.__all__) <= set(dir(structsmooth))
+    assert structsmooth.__version__
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'unknown'"):
+        _ = structsmooth.unknown
