@@ -1,0 +1,54 @@
+"""
+Where the classes overlap, and what follows
+===========================================
+
+Two classes, each a mixture of Gaussians in the plane. The smoother clusters the
+points, bounds the Bayes error of each cluster, and turns it into a strength.
+"""
+
+import sys
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+
+from structsmooth import StructuralSmoother
+
+
+def make_classes(n=6000, seed=3):
+    """Six Gaussians a class; two pairs of them overlap."""
+    generator = np.random.default_rng(seed)
+    means = np.array(
+        [
+            [[0, 0], [2, 4], [5, 1], [7, 5], [4, 7.5], [9.5, 1]],
+            [[1.4, 0.6], [-1, 6.5], [6.4, 1.4], [9.5, 7.5], [0, 10], [12.5, 4]],
+        ]
+    )
+    y = generator.integers(0, 2, n)
+    X = means[y, generator.integers(0, 6, n)] + generator.normal(size=(n, 2))
+    return X, y
+
+
+X, y = make_classes()
+smoother = StructuralSmoother(alpha=0.1, n_clusters=32, random_state=0).fit(X, y)
+
+figure, axes = plt.subplots(1, 3, figsize=(12, 3.9), layout="constrained")
+panels = (
+    ("two classes", y, "coolwarm", None),
+    ("estimated Bayes error", None, "plasma", smoother.bayes_error_lower_),
+    ("smoothing strength, mean 0.1", None, "viridis", smoother.strengths_),
+)
+for axis, (title, color, palette, of_cluster) in zip(axes, panels, strict=True):
+    values = color if of_cluster is None else of_cluster[smoother.cluster_labels_]
+    points = axis.scatter(*X.T, c=values, s=3, cmap=palette, linewidths=0)
+    axis.set_title(title, fontsize=11)
+    axis.set_xticks([])
+    axis.set_yticks([])
+    axis.set_aspect("equal")
+    if of_cluster is not None:
+        figure.colorbar(points, ax=axis, shrink=0.85)
+
+if len(sys.argv) > 1:
+    figure.savefig(sys.argv[1], dpi=110)
