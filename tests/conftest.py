@@ -14,6 +14,12 @@ settings.load_profile("repeatable")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
+@pytest.fixture(autouse=True)
+def _same_draws_every_time():
+    """Estimators without a random_state draw from the global generator."""
+    np.random.seed(0)  # noqa: NPY002
+
+
 @pytest.fixture
 def rng():
     return np.random.default_rng(20201)

@@ -66,9 +66,9 @@ class SmoothedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     >>> from sklearn.preprocessing import StandardScaler
     >>> from structsmooth import SmoothedClassifier, StructuralSmoother
     >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> smoother = StructuralSmoother(alpha=0.05, n_clusters=6, random_state=0)
     >>> model = make_pipeline(
-    ...     StandardScaler(),
-    ...     SmoothedClassifier(LogisticRegression(), StructuralSmoother(alpha=0.05)),
+    ...     StandardScaler(), SmoothedClassifier(LogisticRegression(), smoother)
     ... )
     >>> model.fit(X, y).score(X, y) > 0.97
     True
