@@ -222,3 +222,17 @@ def test_bad_parameters_are_refused(keywords, message):
 def test_mismatched_lengths_are_refused():
     with pytest.raises(InvalidInputError, match="X has 6 rows, y has 5 labels"):
         bayes_error_bounds(LINE, [0, 1, 0, 1, 0])
+
+
+@pytest.mark.parametrize(
+    ("edges", "message"),
+    [
+        ([[0, 1, 1]], "shape"),
+        ([[-1, 0]], "rows 0 to 1"),
+        ([[0, 2]], "rows 0 to 1"),
+        ([[0.7, 1]], "row numbers"),
+    ],
+)
+def test_edges_that_are_none_are_refused(edges, message):
+    with pytest.raises(InvalidInputError, match=message):
+        count_crossing_edges(edges, [0, 1], 2)

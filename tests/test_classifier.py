@@ -6,7 +6,7 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -116,3 +116,33 @@ def test_data_frames_keep_their_names(overlapping):
     model = SmoothedClassifier().fit(X, overlapping[1])
     assert model.feature_names_in_.tolist() == ["a", "b"]
     model.predict(X)
+
+
+def test_pipelines_and_searches_as_the_inner_classifier(overlapping):
+    X, y = overlapping
+    smoother = StructuralSmoother(random_state=0, n_clusters=3)
+    piped = SmoothedClassifier(
+        make_pipeline(StandardScaler(), LogisticRegression()), smoother
+    ).fit(X, y)
+    assert piped.score(X, y) > 0.6
+    searched = SmoothedClassifier(
+        GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=2), smoother
+    ).fit(X, y)
+    assert searched.predict_proba(X).shape == (400, 2)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (SmoothedClassifier(LinearRegression()), "estimator must be a classifier"),
+        (SmoothedClassifier(smoother=GaussianNB()), "smoother must be a Structural"),
+    ],
+)
+def test_wrong_parts_are_refused(overlapping, model, message):
+    with pytest.raises(InvalidInputError, match=message):
+        model.fit(*overlapping)
+
+
+def test_weights_of_the_wrong_length_are_refused(overlapping):
+    with pytest.raises(InvalidInputError, match="one value for each of the 400 rows"):
+        SmoothedClassifier().fit(*overlapping, sample_weight=[1.0, 2.0])

@@ -298,3 +298,94 @@ def test_a_full_disk_leaves_nothing_behind(data, tmp_path, monkeypatch):
     assert got.exit_code == UNWRITABLE
     assert "no space left on device" in got.stderr
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_directory_of_somebody_else_is_left_alone(data, tmp_path):
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "summary.json").write_text('{"mine": 1}')
+    (own / "labels.npy").write_text("precious")
+    got = run_app(app, ["fit", str(data), "-o", str(own), "-q"])
+    assert got.exit_code == UNWRITABLE
+    assert (own / "labels.npy").read_text() == "precious"
+
+
+def test_a_result_cut_short_is_recognized_and_replaced(result, data, monkeypatch):
+    from pathlib import Path
+
+    real, calls = Path.replace, []
+
+    def interrupted(self, target):
+        calls.append(target)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    arguments = ["fit", str(data), "-o", str(result), "-q", "--alpha", "0.3"]
+    assert run_app(app, arguments).exit_code == 130
+    assert not (result / "summary.json").exists()
+    monkeypatch.setattr(Path, "replace", real)
+    assert run_app(app, arguments).exit_code == 0
+    assert np.load(result / "strengths.npy").mean() == pytest.approx(0.3)
+    assert np.load(result / "soft_labels.npy").shape == (400, 2)
+    assert not list(result.glob(".unfinished-*"))
+
+
+def test_columns_of_new_rows_are_found_by_name(overlapping, tmp_path):
+    X, y = overlapping
+    np.savetxt(
+        tmp_path / "a.csv", np.c_[X, y], delimiter=",", header="a,b,y", comments=""
+    )
+    np.savetxt(
+        tmp_path / "b.csv",
+        np.c_[y, X[:, 1], X[:, 0]],
+        delimiter=",",
+        header="y,b,a",
+        comments="",
+    )
+    out = str(tmp_path / "o")
+    fit = ["fit", str(tmp_path / "a.csv"), "--label", "y", "-o", out, "-q"]
+    assert run_app(app, fit).exit_code == 0
+    written = []
+    for name in ("a.csv", "b.csv"):
+        path = tmp_path / f"{name}.npy"
+        data = ["--data", str(tmp_path / name), "--label", "y"]
+        got = run_app(app, ["labels", out, *data, "-o", str(path)])
+        assert got.exit_code == 0, got.stderr
+        written.append(np.load(path))
+    assert np.array_equal(*written)
+
+
+def test_number_labels_meet_text_labels_again(overlapping, tmp_path):
+    X, y = overlapping
+    rows = [
+        f"{a},{b},{'x' if i < 5 else c}"
+        for i, ((a, b), c) in enumerate(zip(X, y, strict=True))
+    ]
+    (tmp_path / "a.csv").write_text("\n".join(["a,b,y", *rows]))
+    (tmp_path / "b.csv").write_text("\n".join(["a,b,y", *rows[5:]]))
+    out = str(tmp_path / "o")
+    fit = ["fit", str(tmp_path / "a.csv"), "--label", "y", "-o", out, "-q"]
+    assert run_app(app, fit).exit_code == 0
+    data = ["--data", str(tmp_path / "b.csv"), "--label", "y"]
+    got = run_app(app, ["labels", out, *data, "-o", str(tmp_path / "l.csv")])
+    assert got.exit_code == 0, got.stderr
+
+
+def test_a_terminal_without_unicode_still_gets_its_table(tmp_path):
+    command = [sys.executable, "-m", "structsmooth", "demo", "-o", str(tmp_path / "d")]
+    environment = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    run = subprocess.run(command, capture_output=True, env=environment)
+    assert run.returncode == 0, run.stderr
+    assert b"saved" in run.stdout
+
+
+def test_a_kernel_without_a_place_for_its_cache_still_works():
+    script = (
+        "import numba.core.caching as c; c.CacheImpl._locator_classes = []\n"
+        "from structsmooth import euclidean_mst\n"
+        "print(euclidean_mst([[0.0], [1.0]]).lengths)"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert run.stdout.strip() == "[1.]", run.stderr

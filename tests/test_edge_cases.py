@@ -1,6 +1,7 @@
 """Wrong and extreme input of the smoother: one clear sentence, nothing written."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
@@ -145,3 +146,89 @@ def test_the_given_arrays_are_not_changed():
     StructuralSmoother(n_components=2).fit(X, Y).soft_labels(X, Y)
     assert np.array_equal(X, before)
     assert np.array_equal(Y, labels)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e155, 1e300])
+@pytest.mark.parametrize("clusterer", ["kmeans", "gmm"])
+def test_the_unit_of_measurement_does_not_matter(scale, clusterer):
+    features = np.random.default_rng(1).normal(size=(400, 3))
+    labels = (features[:, 0] > 0).astype(int)
+    smoother = StructuralSmoother(clusterer=clusterer, n_clusters=4, random_state=0)
+    plain = smoother.fit(features, labels).sample_strengths_
+    scaled = smoother.fit(features * scale, labels)
+    np.testing.assert_allclose(scaled.sample_strengths_, plain, atol=1e-12)
+    np.testing.assert_allclose(
+        scaled.predict_strength(features * scale), plain, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-22, 1e18, 1e30])
+def test_the_unit_of_float32_data_does_not_matter_either(scale):
+    features = np.random.default_rng(1).normal(size=(400, 3)).astype(np.float32)
+    labels = (features[:, 0] > 0).astype(int)
+    smoother = StructuralSmoother(n_clusters=4, random_state=0)
+    plain = smoother.fit(features, labels).sample_strengths_
+    factor = np.float32(2.0 ** np.round(np.log2(scale)))
+    scaled = smoother.fit(features * factor, labels).sample_strengths_
+    np.testing.assert_allclose(scaled, plain, atol=1e-12)
+
+
+def test_a_failed_fit_leaves_nothing_of_an_earlier_one():
+    smoother = StructuralSmoother().fit(X, Y)
+    with pytest.raises(InvalidInputError):
+        smoother.fit(X, np.zeros(30))
+    with pytest.raises(NotFittedError):
+        smoother.predict_strength(X)
+    with pytest.raises(NotFittedError):
+        smoother.save("nowhere")
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pd.Series(np.where(Y == 0, "a", "b"), dtype="string"),
+        pd.Series(Y, dtype="Int64"),
+        Y.astype(object),
+        (Y == 1).astype(object),
+        np.where(Y == 0, b"a", b"b"),
+        np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]")[Y % 2],
+    ],
+    ids=["string", "Int64", "object", "bool", "bytes", "dates"],
+)
+def test_labels_of_every_type(labels):
+    smoother = StructuralSmoother().fit(X, labels)
+    assert smoother.classes_.dtype.kind in "iUbOM"
+    assert smoother.soft_labels(X, labels).shape[0] == 30
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pd.Series(["a", "b", None] * 10, dtype="string"),
+        pd.Series([0, 1, None] * 10, dtype="Int64"),
+        np.array(["2020-01-01", "NaT"] * 15, dtype="datetime64[D]"),
+    ],
+    ids=["string", "Int64", "dates"],
+)
+def test_missing_labels_of_every_type(labels):
+    with pytest.raises(InvalidInputError, match="missing labels"):
+        StructuralSmoother().fit(X, labels)
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (np.ones((30, 2), dtype="datetime64[D]"), "dates or times"),
+        (np.ma.masked_less(X, 0), "masked values"),
+        (pd.DataFrame({"a": X[:, 0], "b": X[:, 1] + 1j}), "Complex data"),
+    ],
+)
+def test_numbers_that_are_none(features, message):
+    with pytest.raises(InvalidInputError, match=message):
+        StructuralSmoother().fit(features, Y)
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1.5, "two"])
+def test_bad_n_jobs(n_jobs):
+    with pytest.raises(InvalidInputError, match="n_jobs must be"):
+        StructuralSmoother(n_jobs=n_jobs).fit(X, Y)

@@ -60,7 +60,7 @@ def test_columns_can_be_left_out(write):
 
 
 def test_labels_of_several_chunks_stay_with_their_rows(write, monkeypatch):
-    monkeypatch.setattr("structsmooth.readers.CSV_ROWS", 7)
+    monkeypatch.setattr("structsmooth.tables.CSV_ROWS", 7)
     rows = [f"{i},{i % 3}" for i in range(50)]
     data = read_dataset(write("t.csv", "x,y\n" + "\n".join(rows)), label="y")
     assert np.array_equal(data.X[:, 0], np.arange(50))
@@ -120,7 +120,7 @@ def test_parquet(tmp_path):
         (TABLE + "4,dog,1,1\n", "line 5: expected 3 cells as in the first line, got 4"),
         (TABLE + "4,dog,\n", "row 4, column 'b': expected a number, got ''"),
         (TABLE + "x,dog,1\n", "row 4, column 'a': expected a number, got 'x'"),
-        (TABLE + "4,,1\n", "label of row 4 is empty"),
+        (TABLE + "4,,1\n", "label of row 4 is missing"),
         (TABLE.replace("kind", "a"), "two columns named 'a'"),
         (TABLE.replace("kind", "class"), "no column 'kind'; it has a, class, b"),
         ("kind\ncat\n", "no column left for the features"),
@@ -195,3 +195,70 @@ def test_a_parquet_table_with_text_or_gaps_is_refused(tmp_path):
         read_dataset(tmp_path / "t.parquet", label="y")
     with pytest.raises(FileFormatError, match="column 'color': labels are missing"):
         read_dataset(tmp_path / "t.parquet", label="color")
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["1", "0", "1"], [1, 0, 1]),
+        (["1.0", "0.000e+00", "1.0"], [1, 0, 1]),
+        (["007", "7", "7"], ["007", "7", "7"]),
+        (["1e5", "100000", "1e5"], ["1e5", "100000", "1e5"]),
+        (
+            ["9007199254740993", "9007199254740992", "9007199254740992"],
+            [9007199254740993, 9007199254740992, 9007199254740992],
+        ),
+        (["99999999999999999999", "5", "5"], ["99999999999999999999", "5", "5"]),
+        (["1.5", "2", "2"], ["1.5", "2", "2"]),
+    ],
+)
+def test_different_labels_stay_different(write, cells, expected):
+    rows = "\n".join(f"{i},{cell}" for i, cell in enumerate(cells))
+    assert (
+        read_dataset(write("t.csv", "x,y\n" + rows), label="y").y.tolist() == expected
+    )
+
+
+def test_missing_labels_are_refused_however_they_are_written(write):
+    for cell in ("", "nan", "NaN"):
+        path = write("t.csv", f"x,y\n1,a\n2,{cell}\n")
+        with pytest.raises(FileFormatError, match="label of row 2 is missing"):
+            read_dataset(path, label="y")
+
+
+def test_a_table_of_text_labels_without_header_needs_saying_so(write):
+    path = write("t.csv", "5.1,setosa\n4.9,other\n")
+    assert read_dataset(path, label="1", header=False).y.tolist() == ["setosa", "other"]
+
+
+def test_awkward_but_valid_tables(write):
+    quoted = write("q.csv", '"size; cm; a; b",y\n1,0\n2,1\n')
+    assert read_dataset(quoted, label="y").feature_names == ["size; cm; a; b"]
+    newline = write("n.csv", '"a\nb",y\n1,0\n2,1\n')
+    assert read_dataset(newline, label="y").X.tolist() == [[1.0], [2.0]]
+    blank = write("b.csv", "\n\nx,y\n1,0\n2,1\n")
+    assert read_dataset(blank, label="y").y.tolist() == [0, 1]
+    with pytest.raises(FileFormatError, match="not a csv file"):
+        read_dataset(write("u.csv", 'x,y\n1,0\n2,"1\n'), label="y")
+
+
+def test_row_numbers_written_by_pandas_are_pointed_out(write):
+    path = write("t.csv", ",x,y\n0,5,a\n1,6,b\n")
+    with pytest.raises(FileFormatError, match="column without a name"):
+        read_dataset(path, label="y")
+    assert read_dataset(path, label="y", drop=[""]).X.tolist() == [[5.0], [6.0]]
+
+
+def test_features_are_found_by_name(write):
+    path = write("t.csv", "b,y,extra,a\n1,0,9,2\n3,1,9,4\n")
+    data = read_dataset(path, label="y", features=["a", "b"])
+    assert data.X.tolist() == [[2.0, 1.0], [4.0, 3.0]]
+    with pytest.raises(FileFormatError, match="no column 'c'"):
+        read_dataset(path, label="y", features=["a", "c"])
+
+
+def test_a_byte_order_mark_in_a_label_file_is_no_label(tmp_path, write):
+    np.save(tmp_path / "X.npy", X)
+    labels = write("y.txt", "\ufeffno\nyes\nno\n")
+    data = read_dataset(tmp_path / "X.npy", labels=labels)
+    assert data.y.tolist() == ["no", "yes", "no"]

@@ -1,5 +1,6 @@
 """Saving and loading without pickle, and what happens to damaged files."""
 
+import io
 import json
 import zipfile
 
@@ -170,3 +171,51 @@ def test_an_unwritable_place_is_named(fitted, tmp_path):
         fitted.save(tmp_path / "file" / "s")
     with pytest.raises(OutputError, match="no such file or directory"):
         fitted.save(tmp_path / "missing" / "s")
+
+
+def replace_array(path, name, array):
+    """Write the archive again with another array in it."""
+    with zipfile.ZipFile(path) as bundle:
+        parts = {entry: bundle.read(entry) for entry in bundle.namelist()}
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    parts[f"{name}.npy"] = buffer.getvalue()
+    with zipfile.ZipFile(path, "w") as bundle:
+        for entry, content in parts.items():
+            bundle.writestr(entry, content)
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        ("assigner_centers", np.zeros((4, 2000), dtype=np.int8)),
+        ("assigner_centers", np.full((3, 2), np.nan)),
+        ("region_centers", np.zeros((3, 5))),
+        ("region_labels", np.full(400, -1)),
+        ("region_labels", np.full(400, 3)),
+        ("region_of_cluster", np.zeros(9, dtype=np.int64)),
+        ("strengths_", np.full(3, 5.0)),
+        ("strengths_", np.full(2, 0.1)),
+        ("cluster_weights_", np.array(["a", "b", "c", "d"])),
+        ("reduction_exponent", np.array("x")),
+    ],
+)
+def test_arrays_that_do_not_fit_together_are_refused(fitted, tmp_path, name, array):
+    fitted.save(tmp_path / "s")
+    replace_array(tmp_path / "s", name, array)
+    with pytest.raises(FileFormatError, match="damaged"):
+        StructuralSmoother.load(tmp_path / "s")
+
+
+def test_a_file_cannot_put_anything_else_into_the_smoother(fitted, tmp_path):
+    fitted.save(tmp_path / "s")
+    with zipfile.ZipFile(tmp_path / "s") as bundle:
+        fields = json.loads(bundle.read("smoother.json"))["fitted"]
+    rewrite(tmp_path / "s", fitted=fields | {"predict_strength": "boo"})
+    loaded = StructuralSmoother.load(tmp_path / "s")
+    assert "predict_strength" not in vars(loaded)
+
+
+def test_a_name_that_ends_in_a_slash_is_a_directory(fitted, tmp_path):
+    fitted.save(f"{tmp_path}/new/")
+    assert (tmp_path / "new" / "smoother.zip").is_file()

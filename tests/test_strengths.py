@@ -229,3 +229,16 @@ def test_bad_input_is_refused(changes, message):
     } | changes
     with pytest.raises(InvalidInputError, match=message):
         solve_strengths(**arguments)
+
+
+@pytest.mark.parametrize("beta", [1e3, 1e8, 1e12, 1e16, 1e300])
+def test_a_huge_beta_fills_the_regions_from_the_top(beta):
+    bayes_error, weights = [0.0, 0.1, 0.3, 0.45], [0.1, 0.2, 0.3, 0.4]
+    got = solve_strengths(bayes_error, weights, 0.3, beta, n_classes=2)
+    cap = strength_cap(2)
+    np.testing.assert_allclose(got, [0, 0, (0.3 - 0.4 * cap) / 0.3, cap], atol=1e-12)
+
+
+def test_huge_weights_do_not_overflow():
+    got = solve_strengths([0.1, 0.2], [1e308, 1e308], 0.1, 0.5, n_classes=2)
+    np.testing.assert_allclose(got, [0.075, 0.125], rtol=1e-12)

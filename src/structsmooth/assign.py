@@ -10,8 +10,9 @@ from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from numpy.typing import NDArray
+
+from structsmooth.kernels import kernel
 
 # Sparse rows are made dense this many at a time.
 DENSE_ROWS = 4096
@@ -80,6 +81,8 @@ class GaussianAssigner:
 
     def assign(self, X: Any) -> NDArray[np.int64]:
         """Return the number of the most likely component."""
+        if sp.issparse(X):
+            X = X.toarray()
         scores = np.empty((X.shape[0], len(self.weights)))
         with np.errstate(divide="ignore"):  # a component may have died out
             log_weights = np.log(self.weights)
@@ -122,7 +125,7 @@ def _by_dense_chunks(X: Any, find: Any) -> NDArray[np.int64]:
     return np.concatenate(parts)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _nearest_column(
     rows: NDArray[Any], columns: NDArray[np.float64]
 ) -> NDArray[np.int64]:

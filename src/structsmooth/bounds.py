@@ -12,6 +12,7 @@ With two classes this is the binary bound by the Henze-Penrose divergence.
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -163,7 +164,7 @@ def bayes_error_bounds(
 
 def check_confidence(confidence: Any) -> float:
     """Return the level of an interval if it is one."""
-    if not isinstance(confidence, float) or not 0.0 < confidence < 1.0:
+    if not isinstance(confidence, numbers.Real) or not 0.0 < float(confidence) < 1.0:
         raise InvalidInputError(
             f"confidence must be a number between 0 and 1, got {confidence!r}"
         )
@@ -206,7 +207,7 @@ def henze_penrose_divergence(
     classes, coded = encode_labels(y, len(features))
     if len(classes) < 2:
         raise InvalidInputError(
-            f"y has only one class ({classes[0]!r}); expected at least two"
+            f"y has only one class ({classes.tolist()[0]!r}); expected at least two"
         )
     divergence = np.zeros((len(classes), len(classes)))
     for i in range(len(classes)):

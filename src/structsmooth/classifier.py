@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    clone,
+    is_classifier,
+)
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
     _num_samples,
     check_is_fitted,
-    has_fit_parameter,
 )
 
 from structsmooth.errors import InvalidInputError
@@ -99,10 +106,20 @@ class SmoothedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             The fitted classifier.
         """
         inner = self._inner()
-        if not has_fit_parameter(inner, "sample_weight"):
+        if not is_classifier(inner):
+            raise InvalidInputError(
+                f"estimator must be a classifier, got {type(inner).__name__}"
+            )
+        weight_name = _name_of_weights(inner)
+        if weight_name is None:
             raise InvalidInputError(
                 f"estimator must take sample_weight in fit, and {type(inner).__name__} "
                 "does not; train it on flip_labels or on soft labels instead"
+            )
+        if not isinstance(self.smoother, StructuralSmoother | None):
+            raise InvalidInputError(
+                "smoother must be a StructuralSmoother or None, got "
+                f"{type(self.smoother).__name__}"
             )
         smoother = (
             StructuralSmoother() if self.smoother is None else clone(self.smoother)
@@ -117,9 +134,15 @@ class SmoothedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             name: _safe_indexing(value, rows) if _has_rows(value, n_rows) else value
             for name, value in fit_params.items()
         }
-        if per_row.get("sample_weight") is not None:
-            weights = weights * np.asarray(per_row["sample_weight"])
-        per_row["sample_weight"] = weights
+        given_weights = per_row.pop("sample_weight", None)
+        if given_weights is not None:
+            if np.shape(given_weights) != weights.shape:
+                raise InvalidInputError(
+                    f"sample_weight must have one value for each of the {n_rows} rows, "
+                    f"got shape {np.shape(fit_params['sample_weight'])}"
+                )
+            weights = weights * np.asarray(given_weights)
+        per_row[weight_name] = weights
         X = _indexable(X)
         self.estimator_ = inner.fit(
             _safe_indexing(X, rows), self.classes_[labels], **per_row
@@ -204,8 +227,20 @@ class SmoothedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         inner = get_tags(self._inner())
         tags.input_tags.sparse = inner.input_tags.sparse
-        tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
+        if inner.classifier_tags is not None:
+            tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
         return tags
+
+
+def _name_of_weights(inner: Any) -> str | None:
+    """Return under which name ``fit`` takes sample weights, None if it does not."""
+    if isinstance(inner, Pipeline):
+        name, last = inner.steps[-1]
+        deeper = _name_of_weights(last)
+        return None if deeper is None else f"{name}__{deeper}"
+    parameters = inspect.signature(inner.fit).parameters
+    passes_on = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    return "sample_weight" if "sample_weight" in parameters or passes_on else None
 
 
 def _has_rows(value: Any, n_rows: int) -> bool:

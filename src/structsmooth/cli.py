@@ -10,7 +10,9 @@ cannot be used, 4 output that cannot be written, 130 interrupted.
 from __future__ import annotations
 
 import contextlib
+import io
 import json
+import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -21,8 +23,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from structsmooth.readers import Dataset
     from structsmooth.smoother import StructuralSmoother
+    from structsmooth.tables import Dataset
 
 UNUSABLE, UNWRITABLE, INTERRUPTED = 3, 4, 130
 MOST_ROWS = 20
@@ -59,7 +61,16 @@ Labels = Annotated[
 Drop = Annotated[
     list[str] | None, typer.Option(help="Column that is no feature; may be repeated.")
 ]
-Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first line of a text table names the columns. [default: "
+        "it does, unless all its cells are numbers]",
+        show_default=False,
+    ),
+]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 
@@ -87,6 +98,7 @@ def fit(
     label: Label = None,
     labels: Labels = None,
     drop: Drop = None,
+    header: Header = None,
     alpha: Annotated[
         str,
         typer.Option(help="Mean strength, or 'auto' for the estimated Bayes error."),
@@ -127,7 +139,9 @@ def fit(
         from structsmooth.smoother import StructuralSmoother
 
         check_target(output)
-        dataset = read_dataset(data, label=label, labels=labels, drop=drop or ())
+        dataset = read_dataset(
+            data, label=label, labels=labels, drop=drop or (), header=header
+        )
         smoother = StructuralSmoother(
             alpha=_number_or_text(alpha),
             beta=_number_or_text(beta),
@@ -158,7 +172,7 @@ def write_labels(
     ] = None,
     label: Label = None,
     labels: Labels = None,
-    drop: Drop = None,
+    header: Header = None,
     kind: Annotated[
         Kind,
         typer.Option(
@@ -173,16 +187,28 @@ def write_labels(
 ) -> None:
     """Write smoothed labels of a result's rows, or of new ones."""
     with exit_codes():
+        from structsmooth.errors import FileFormatError
         from structsmooth.labelfiles import label_columns, write_columns
         from structsmooth.outputs import read_result
         from structsmooth.readers import read_dataset
 
-        smoother, coded, _ = read_result(result)
+        smoother, coded, summary = read_result(result)
         strengths = smoother.sample_strengths_
         if data is not None:
-            dataset = read_dataset(data, label=label, labels=labels, drop=drop or ())
-            strengths = smoother.predict_strength(dataset.X)
-            coded = smoother.encode(dataset.labels, len(strengths))
+            dataset = read_dataset(
+                data,
+                label=label,
+                labels=labels,
+                header=header,
+                features=summary.get("feature_names"),
+                text_labels=smoother.classes_.dtype.kind in "OU",
+            )
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                strengths = smoother.predict_strength(dataset.X)
+                coded = smoother.encode(dataset.labels, len(strengths))
+        elif label is not None or labels is not None:
+            raise FileFormatError("--label and --labels are for rows given with --data")
         columns = label_columns(kind.value, coded, strengths, smoother.classes_, seed)
         write_columns(output, columns)
         rows = len(next(iter(columns.values())))
@@ -208,8 +234,8 @@ def demo(
         check_target(output)
         from sklearn.datasets import load_breast_cancer
 
-        from structsmooth.readers import Dataset
         from structsmooth.smoother import StructuralSmoother
+        from structsmooth.tables import Dataset
 
         cells = load_breast_cancer()
         dataset = Dataset(
@@ -227,7 +253,15 @@ def demo(
 
 def main() -> None:
     """Run the command ``structsmooth``."""
-    app()
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character gets another one, not an error.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    try:
+        app()
+    except BrokenPipeError:
+        # Whoever reads the output has had enough; nothing more can be told to them.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextlib.contextmanager
@@ -241,8 +275,14 @@ def exit_codes() -> Iterator[None]:
         _fail(str(error), UNWRITABLE)
     except ValueError as error:
         _fail(" ".join(str(error).split()), UNUSABLE)
+    except MemoryError:
+        _fail("the data do not fit into the memory of this machine", UNUSABLE)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        _fail(f"cannot write the output: {error.strerror or error}", UNWRITABLE)
     except KeyboardInterrupt:
-        _fail("interrupted; nothing was written", INTERRUPTED)
+        _fail("interrupted", INTERRUPTED)
 
 
 def _fail(message: str, code: int) -> None:
@@ -277,7 +317,8 @@ def _fit_and_report(
     coded = smoother.encode(dataset.labels, len(dataset.X))
     summary = write_results(output, smoother, coded, summary)
     if as_json:
-        print(json.dumps(summary, indent=1))
+        print(json.dumps(summary, indent=1, default=str))
+        sys.stdout.flush()
         return
     if not quiet:
         for note in notes:
@@ -316,7 +357,7 @@ def _print_summary(
     bounds, bias = summary["bayes_error"], summary["bayes_error_bias"]
     strength = summary["strength"]
     pairs = ", ".join(
-        f"{escape(str(p['classes'][0]))} and {escape(str(p['classes'][1]))} "
+        f"{_text(p['classes'][0])} and {_text(p['classes'][1])} "
         f"({p['share']:.0%} of the crossing edges)"
         for p in summary["overlapping_classes"][:3]
     )
@@ -337,16 +378,21 @@ def _print_summary(
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
-    from rich.markup import escape
-
     return [
         str(row["cluster"]),
         str(row["size"]),
-        escape(row["classes"]),
+        _text(row["classes"]),
         _range(row["bayes_error_lower"], row["bayes_error_upper"]),
         _range(row["interval_low"], row["interval_high"]),
         f"{row['strength']:.4f}",
     ]
+
+
+def _text(value: Any) -> str:
+    """Return a name of the user's so that it neither colors nor moves the screen."""
+    from rich.markup import escape
+
+    return escape("".join(c if c.isprintable() else "?" for c in str(value)))
 
 
 def _range(low: float, high: float) -> str:

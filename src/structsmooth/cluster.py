@@ -196,9 +196,7 @@ def _fit_kmeans(X: Any, n_clusters: int, random_state: Any) -> Assigner:
 
 def _fit_gaussian_mixture(X: Any, n_clusters: int, random_state: Any) -> Assigner:
     if sp.issparse(X):
-        raise InvalidInputError(
-            "clusterer='gmm' needs dense features: keep reducer='pca' with sparse data"
-        )
+        X = X.toarray()
     # The usual 1e-6 on the diagonal, but in the units of the data.
     ridge = 1e-6 * float(X.var(axis=0, dtype=np.float64).mean()) or 1e-6
     model = GaussianMixture(n_clusters, reg_covar=ridge, random_state=random_state)

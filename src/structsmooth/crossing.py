@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from structsmooth.errors import InvalidInputError
 from structsmooth.tree import SpanningTree, minimum_spanning_tree
-from structsmooth.validation import check_codes
+from structsmooth.validation import check_codes, check_integer
 
 # How many orders of the rows a tie-averaged count is the mean of.
 N_TIE_ORDERS = 16
@@ -68,9 +69,21 @@ def count_crossing_edges(
     >>> count_crossing_edges([[0, 1], [1, 2]], [0, 0, 1], n_classes=2).tolist()
     [[0, 1], [1, 0]]
     """
-    pairs, counts = crossing_pairs(
-        np.asarray(edges, dtype=np.int64).reshape(-1, 2), check_codes(y, n_classes)
-    )
+    coded = check_codes(y, check_integer(n_classes, "n_classes", 1))
+    ends = np.asarray(edges)
+    if ends.size == 0:
+        ends = np.empty((0, 2), dtype=np.int64)
+    if ends.ndim != 2 or ends.shape[1] != 2 or ends.dtype.kind not in "iu":
+        raise InvalidInputError(
+            "edges must be an array of row numbers of shape (m, 2), got "
+            f"{ends.dtype} of shape {ends.shape}"
+        )
+    if ends.size and (ends.min() < 0 or ends.max() >= len(coded)):
+        raise InvalidInputError(
+            f"edges must name rows 0 to {len(coded) - 1} of y, got "
+            f"{ends.min()} to {ends.max()}"
+        )
+    pairs, counts = crossing_pairs(ends.astype(np.int64), coded)
     return crossing_matrix(pairs, counts, n_classes)
 
 

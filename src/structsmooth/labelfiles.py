@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from structsmooth.errors import FileFormatError
 from structsmooth.files import written_beside
 from structsmooth.labels import expand_rows, flip_labels, smooth_labels
+from structsmooth.store import write_arrays
 
 
 def label_columns(
@@ -71,13 +72,13 @@ def write_columns(path: str | Path, columns: dict[str, NDArray[Any]]) -> None:
                 lists = [array.tolist() for array in columns.values()]
                 writer.writerows(zip(*lists, strict=True))
             return
+        if kind == ".npz":
+            write_arrays(temporary, columns)
+            return
+        arrays = list(columns.values())
+        stacked = np.column_stack(arrays) if len(arrays) > 1 else arrays[0]
         with temporary.open("wb") as binary:
-            if kind == ".npz":
-                np.savez(binary, allow_pickle=False, **columns)
-            else:
-                arrays = list(columns.values())
-                stacked = np.column_stack(arrays) if len(arrays) > 1 else arrays[0]
-                np.save(binary, stacked, allow_pickle=False)
+            np.save(binary, stacked, allow_pickle=False)
 
 
 def _without_objects(array: NDArray[Any]) -> NDArray[Any]:

@@ -8,7 +8,7 @@ its mass over all K classes, the own one included: ``a = epsilon (K-1)/K``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,15 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 from structsmooth.errors import InvalidInputError
 from structsmooth.validation import check_codes, check_integer, check_strengths
 
-Number = TypeVar("Number", float, NDArray[np.float64])
 
-
-def alpha_from_epsilon(epsilon: Number, n_classes: int) -> Number:
+def alpha_from_epsilon(epsilon: ArrayLike, n_classes: int) -> Any:
     """Convert a framework's ``label_smoothing`` to a strength.
 
     Parameters
     ----------
-    epsilon : float or ndarray
+    epsilon : float or array-like
         What PyTorch, Keras and timm call ``label_smoothing``, from 0 to 1.
     n_classes : int
         Number of classes K.
@@ -41,17 +39,18 @@ def alpha_from_epsilon(epsilon: Number, n_classes: int) -> Number:
     0.09
     """
     n_classes = check_integer(n_classes, "n_classes", 2)
-    if not np.all((np.asarray(epsilon) >= 0) & (np.asarray(epsilon) <= 1)):
+    values = np.asarray(epsilon, dtype=np.float64)
+    if not np.all((values >= 0) & (values <= 1)):
         raise InvalidInputError(f"epsilon must lie between 0 and 1, got {epsilon!r}")
-    return epsilon * (n_classes - 1) / n_classes
+    return _scalar_or_array(values * (n_classes - 1) / n_classes)
 
 
-def epsilon_from_alpha(alpha: Number, n_classes: int) -> Number:
+def epsilon_from_alpha(alpha: ArrayLike, n_classes: int) -> Any:
     """Convert a strength to a framework's ``label_smoothing``.
 
     Parameters
     ----------
-    alpha : float or ndarray
+    alpha : float or array-like
         Strength, from 0 to (K-1)/K.
     n_classes : int
         Number of classes K.
@@ -69,11 +68,16 @@ def epsilon_from_alpha(alpha: Number, n_classes: int) -> Number:
     """
     n_classes = check_integer(n_classes, "n_classes", 2)
     limit = (n_classes - 1) / n_classes
-    if not np.all((np.asarray(alpha) >= 0) & (np.asarray(alpha) <= limit)):
+    values = np.asarray(alpha, dtype=np.float64)
+    if not np.all((values >= 0) & (values <= limit)):
         raise InvalidInputError(
             f"alpha must lie between 0 and (K-1)/K = {limit:.6g}, got {alpha!r}"
         )
-    return alpha * n_classes / (n_classes - 1)
+    return _scalar_or_array(values * n_classes / (n_classes - 1))
+
+
+def _scalar_or_array(values: Any) -> Any:
+    return float(values) if np.ndim(values) == 0 else values
 
 
 def smooth_labels(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import os
@@ -19,8 +20,11 @@ from structsmooth.files import OutputError, wrapped_errors
 from structsmooth.labels import epsilon_from_alpha, smooth_labels
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.store import FILE_NAME, versions
+from structsmooth.validation import check_codes
 
 SUMMARY = "summary.json"
+FORMAT = "structsmooth.result"
+UNFINISHED = ".unfinished-"
 # Larger soft labels are left to `structsmooth labels`; float32, in bytes.
 LARGEST_SOFT_LABELS = 2 * 1024**3
 
@@ -123,49 +127,73 @@ def write_results(
     coded: NDArray[np.int64],
     summary: dict[str, Any],
 ) -> dict[str, Any]:
-    """Write a result directory, all of it or nothing, and return its summary.
+    """Write a result directory and return its summary.
 
-    An earlier result in the same place is replaced; any other directory with
-    something in it is left alone.
+    All files are written to a folder inside the directory and moved when they are
+    complete, the summary last: what has a summary is complete. An earlier result is
+    replaced; any other directory with something in it is left alone.
     """
     target = Path(directory)
     check_target(target)
     with wrapped_errors(target):
-        target.absolute().parent.mkdir(parents=True, exist_ok=True)
-        beside = Path(
-            tempfile.mkdtemp(
-                dir=target.absolute().parent, prefix=f".{target.name}.", suffix=".part"
-            )
-        )
+        is_new = not target.exists()
+        target.mkdir(parents=True, exist_ok=True)
+        workshop = Path(tempfile.mkdtemp(dir=target, prefix=UNFINISHED))
     try:
         with wrapped_errors(target):
-            summary = {**summary, "files": _write_files(beside, smoother, coded)}
-            (beside / SUMMARY).write_text(json.dumps(summary, indent=1) + "\n")
-            target.mkdir(exist_ok=True)
-            (target / SUMMARY).unlink(missing_ok=True)  # until all is in place
-            for name in [*summary["files"], SUMMARY]:
-                (beside / name).replace(target / name)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
+            summary = {
+                "format": FORMAT,
+                **summary,
+                "files": _write_files(workshop, smoother, coded),
+            }
+            text = json.dumps(summary, indent=1, default=str) + "\n"
+            (workshop / SUMMARY).write_text(text, encoding="utf-8")
+    except BaseException:
+        shutil.rmtree(workshop, ignore_errors=True)
+        if is_new:
+            with contextlib.suppress(OSError):
+                target.rmdir()
+        raise
+    # If this is cut short, the workshop stays and tells the next fit what happened.
+    with wrapped_errors(target):
+        (target / SUMMARY).unlink(missing_ok=True)
+        for name in [*summary["files"], SUMMARY]:
+            (workshop / name).replace(target / name)
+        for unfinished in target.glob(UNFINISHED + "*"):
+            shutil.rmtree(unfinished, ignore_errors=True)
     return summary
 
 
 def check_target(target: Path) -> None:
     """Refuse to write where something else lies; cheap, so do it before the work."""
-    if target.exists() and not target.is_dir():
-        raise OutputError(f"cannot write {target}: it is a file, expected a directory")
     with wrapped_errors(target):
-        foreign = target.is_dir() and any(target.iterdir())
-    if foreign and not (target / SUMMARY).is_file():
-        raise OutputError(
-            f"cannot write {target}: it holds other files, expected a new directory"
-        )
-    existing = next(p for p in (target, *target.absolute().parents) if p.exists())
-    if not os.access(existing, os.W_OK | os.X_OK, effective_ids=_HAS_EFFECTIVE_IDS):
-        raise OutputError(f"cannot write {target}: permission denied")
+        if target.exists() and not target.is_dir():
+            raise OutputError(
+                f"cannot write {target}: it is a file, expected a directory"
+            )
+        if target.is_dir() and any(target.iterdir()) and not _is_ours(target):
+            raise OutputError(
+                f"cannot write {target}: it holds other files, expected a new directory"
+            )
+        existing = next(p for p in (target, *target.absolute().parents) if p.exists())
+        if not existing.is_dir():
+            raise OutputError(f"cannot write {target}: {existing} is not a directory")
+        if not os.access(existing, os.W_OK | os.X_OK, effective_ids=_EFFECTIVE_IDS):
+            raise OutputError(f"cannot write {target}: permission denied")
 
 
-_HAS_EFFECTIVE_IDS = os.access in os.supports_effective_ids
+_EFFECTIVE_IDS = os.access in os.supports_effective_ids
+
+
+def _is_ours(directory: Path) -> bool:
+    """Whether a directory holds a result of ours, finished or not."""
+    if any(directory.glob(UNFINISHED + "*")):
+        return True
+    try:
+        summary = json.loads((directory / SUMMARY).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(summary, dict) and summary.get("format") == FORMAT
 
 
 def read_result(
@@ -173,16 +201,22 @@ def read_result(
 ) -> tuple[StructuralSmoother, NDArray[np.int64], dict[str, Any]]:
     """Read back the smoother, the class numbers and the summary of a result."""
     source = Path(directory)
-    if not (source / SUMMARY).is_file():
+    try:
+        text = (source / SUMMARY).read_text(encoding="utf-8")
+    except OSError:
         raise FileFormatError(
             f"{source} is not a result of 'structsmooth fit': it has no {SUMMARY}"
-        )
-    smoother = StructuralSmoother.load(source)
+        ) from None
+    smoother = StructuralSmoother.load(source / FILE_NAME)
     try:
-        summary: dict[str, Any] = json.loads((source / SUMMARY).read_text())
-        coded = np.load(source / "labels.npy", allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
+        summary: dict[str, Any] = json.loads(text)
+        coded = check_codes(
+            np.load(source / "labels.npy", allow_pickle=False), len(smoother.classes_)
+        )
+    except (ValueError, OSError, EOFError, MemoryError, OverflowError) as error:
         raise FileFormatError(f"{source} is damaged") from error
+    if len(coded) != len(smoother.sample_strengths_):
+        raise FileFormatError(f"{source} is damaged: its files do not fit together")
     return smoother, coded, summary
 
 

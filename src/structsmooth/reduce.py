@@ -42,7 +42,7 @@ class Reduction(Protocol):
 
 @dataclass(frozen=True)
 class LinearReduction:
-    """``(X - center) / scale`` projected on components; each part may be absent.
+    """``(2**-exponent X - center) / scale``, projected; each part may be absent.
 
     Attributes
     ----------
@@ -50,14 +50,20 @@ class LinearReduction:
         None leaves the features where they are.
     components : ndarray of shape (c, d) or None
         Orthonormal directions; None keeps all features.
+    exponent : int
+        Not 0 for data so large or small that their squares would leave the range of
+        floating-point numbers.
     """
 
     center: NDArray[np.float64] | None = None
     scale: NDArray[np.float64] | None = None
     components: NDArray[np.float64] | None = None
+    exponent: int = 0
 
     def transform(self, X: Any) -> Any:
         """Return the reduced features, dense unless nothing but scaling is done."""
+        if self.exponent:
+            X = _scale_by_power(X, -self.exponent)
         if sp.issparse(X):
             return self._transform_sparse(X)
         if self.center is not None:
@@ -120,15 +126,16 @@ def fit_reduction(
         For truncated decompositions and for a transformer that has none of its own.
     """
     check_reducer(reducer, n_components, X.shape)
-    center, variance = _mean_and_variance(X)
-    if not variance.any():
-        raise InvalidInputError(
-            "X is constant in every feature, so nothing tells its rows apart"
-        )
     if _is_transformer(reducer):
+        _refuse_constant(X)
         return _fit_transformer(X, reducer, n_components, random_state)
+    exponent = _extreme_exponent(X)
+    if exponent:
+        X = _scale_by_power(X, -exponent)
+    _refuse_constant(X)
+    center, variance = _mean_and_variance(X)
     if reducer is None or reducer == "none":
-        return LinearReduction()
+        return LinearReduction(exponent=exponent)
     scale = None
     if reducer == "scaled-pca":
         scale = np.sqrt(np.where(variance > 0.0, variance, 1.0))
@@ -137,13 +144,13 @@ def fit_reduction(
     if n_components is None and X.shape[1] <= KEEP_FEATURES:
         # The center is left where it is too: moving it would round the digits
         # of discrete data apart that are exactly equal.
-        return LinearReduction(scale=scale)
+        return LinearReduction(scale=scale, exponent=exponent)
     components = _principal_components(
         LinearReduction(center, scale).transform(X), n_components, random_state
     )
     if components is None:
-        return LinearReduction(scale=scale)
-    return LinearReduction(center, scale, components)
+        return LinearReduction(scale=scale, exponent=exponent)
+    return LinearReduction(center, scale, components, exponent)
 
 
 def check_reducer(
@@ -205,6 +212,37 @@ def _fit_transformer(
     if "random_state" in parameters and parameters["random_state"] is None:
         transformer.set_params(random_state=random_state)
     return TransformerReduction(transformer.fit(X))
+
+
+def _extreme_exponent(X: Any) -> int:
+    """Return the power of two in X if its squares would overflow or vanish, else 0."""
+    values = X.data if sp.issparse(X) else X
+    if values.size == 0:
+        return 0
+    largest = max(abs(float(values.min())), abs(float(values.max())))
+    power = int(np.frexp(largest)[1])
+    usual = 40 if X.dtype == np.float32 else 300
+    return power if abs(power) > usual else 0
+
+
+def _scale_by_power(X: Any, power: int) -> Any:
+    """Return X times a power of two, which changes no digit."""
+    if not sp.issparse(X):
+        return np.ldexp(X, power)
+    scaled = X.copy()
+    scaled.data = np.ldexp(X.data, power)
+    return scaled
+
+
+def _refuse_constant(X: Any) -> None:
+    if sp.issparse(X):
+        spread = (X.max(axis=0) - X.min(axis=0)).toarray()
+    else:
+        spread = X.max(axis=0) - X.min(axis=0)
+    if not spread.any():
+        raise InvalidInputError(
+            "X is constant in every feature, so nothing tells its rows apart"
+        )
 
 
 def _mean_and_variance(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

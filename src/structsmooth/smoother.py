@@ -28,6 +28,7 @@ from structsmooth.validation import (
     check_choice,
     check_features,
     check_label_structure,
+    check_n_jobs,
     encode_labels,
 )
 
@@ -174,6 +175,7 @@ class StructuralSmoother(BaseEstimator):
         self
             The fitted smoother.
         """
+        self._forget()
         X = check_features(X, estimator=self, accept_sparse=True, min_rows=2)
         self.classes_, coded = encode_labels(y, X.shape[0], owner=type(self).__name__)
         check_label_structure(self.classes_, X.shape[0])
@@ -224,9 +226,9 @@ class StructuralSmoother(BaseEstimator):
         self.strengths_ = solve_strengths(
             *where, self.alpha_, self.beta_, n_classes=n_classes
         )
-        self.sample_strengths_ = self.strengths_[self.cluster_labels_]
         self.bias_ = bayes_error_bias(self.strengths_, *where, n_classes=n_classes)
         self.uniform_bias_ = bayes_error_bias(self.alpha_, *where, n_classes=n_classes)
+        self.sample_strengths_ = self.strengths_[self.cluster_labels_]
         return self
 
     def predict_strength(self, X: Any) -> NDArray[np.float64]:
@@ -242,7 +244,7 @@ class StructuralSmoother(BaseEstimator):
         ndarray of shape (m,)
             Strengths.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "sample_strengths_")
         X = check_features(X, estimator=self, reset=False, accept_sparse=True)
         with threadpool_limits(1):
             return self.strengths_[self.regions_.assign(self.reduction_.transform(X))]
@@ -301,7 +303,7 @@ class StructuralSmoother(BaseEstimator):
         ndarray of shape (n_rows,), int64
             Class numbers.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "sample_strengths_")
         labels, coded = encode_labels(y, n_rows, owner=type(self).__name__)
         position = {label: i for i, label in enumerate(self.classes_.tolist())}
         for label in labels.tolist():
@@ -323,11 +325,12 @@ class StructuralSmoother(BaseEstimator):
         Parameters
         ----------
         path : path-like
-            A file, or an existing directory that gets ``smoother.zip``.
+            A file, or a directory (an existing one, or a name that ends in a slash)
+            that gets ``smoother.zip``.
         """
         from structsmooth.store import save_smoother
 
-        check_is_fitted(self)
+        check_is_fitted(self, "sample_strengths_")
         save_smoother(self, path)
 
     @classmethod
@@ -348,6 +351,11 @@ class StructuralSmoother(BaseEstimator):
 
         return load_smoother(cls, path)
 
+    def _forget(self) -> None:
+        """Drop an earlier fit, so that a failing one leaves no mixture behind."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+
     def _check_parameters(self, n_classes: int, shape: tuple[int, int]) -> None:
         """Refuse what can be refused before any work is done."""
         resolve_alpha_beta(self.alpha, self.beta, np.zeros(1), np.ones(1), n_classes)
@@ -358,6 +366,7 @@ class StructuralSmoother(BaseEstimator):
         check_choice(self.regions, "regions", ("cluster",))
         check_choice(self.ties, "ties", ("index", "average"))
         check_confidence(self.confidence)
+        check_n_jobs(self.n_jobs)
 
     def _warn_about_ties(self) -> None:
         tied = self.bayes_error_bounds_.tied_fraction

@@ -13,6 +13,7 @@ import json
 import os
 import zipfile
 import zlib
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,7 +24,7 @@ from structsmooth.assign import GaussianAssigner, NearestCenter, NearestRow
 from structsmooth.bounds import BayesErrorBounds, combine_bounds
 from structsmooth.cluster import Regions
 from structsmooth.errors import FileFormatError, InvalidInputError
-from structsmooth.files import written_beside
+from structsmooth.files import wrapped_errors, written_beside
 from structsmooth.reduce import LinearReduction
 
 FORMAT = "structsmooth.smoother"
@@ -58,7 +59,12 @@ _STACKED = (
 def smoother_path(path: str | os.PathLike[str]) -> Path:
     """Return the file that a path means: itself, or the one in a directory."""
     given = Path(path)
-    return given / FILE_NAME if given.is_dir() else given
+    names_directory = os.fspath(path).endswith(("/", os.sep))
+    try:
+        is_directory = given.is_dir()
+    except OSError:  # whoever opens it will find out, and say so
+        is_directory = False
+    return given / FILE_NAME if is_directory or names_directory else given
 
 
 def save_smoother(smoother: Any, path: str | os.PathLike[str]) -> None:
@@ -76,12 +82,12 @@ def save_smoother(smoother: Any, path: str | os.PathLike[str]) -> None:
     _put_bounds(smoother.cluster_bounds_, arrays)
     _put_names(smoother, arrays)
     target = smoother_path(path)
-    with written_beside(target) as temporary, zipfile.ZipFile(temporary, "w") as bundle:
-        _add(bundle, "smoother.json", json.dumps(description, indent=1).encode())
-        for name, array in sorted(arrays.items()):
-            buffer = io.BytesIO()
-            np.lib.format.write_array(buffer, np.asarray(array), allow_pickle=False)
-            _add(bundle, f"{name}.npy", buffer.getvalue())
+    if target.name == FILE_NAME:
+        with wrapped_errors(target):
+            target.parent.mkdir(exist_ok=True)
+    text = json.dumps(description, indent=1)
+    with written_beside(target) as temporary:
+        write_arrays(temporary, arrays, {"smoother.json": text.encode()})
 
 
 def load_smoother(kind: type[Smoother], path: str | os.PathLike[str]) -> Smoother:
@@ -112,6 +118,10 @@ def load_smoother(kind: type[Smoother], path: str | os.PathLike[str]) -> Smoothe
         ValueError,
         TypeError,
         AttributeError,
+        MemoryError,
+        OverflowError,
+        RecursionError,
+        RuntimeError,
     ) as error:
         raise FileFormatError(
             f"{source} is damaged or not a file that structsmooth has saved"
@@ -119,6 +129,19 @@ def load_smoother(kind: type[Smoother], path: str | os.PathLike[str]) -> Smoothe
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise FileFormatError(f"cannot read {source}: {reason}") from None
+
+
+def write_arrays(
+    path: Path, arrays: Arrays, others: dict[str, bytes] | None = None
+) -> None:
+    """Write arrays by name as ``numpy.savez`` does, the same bytes every time."""
+    with zipfile.ZipFile(path, "w") as bundle:
+        for name, content in (others or {}).items():
+            _add(bundle, name, content)
+        for name, array in arrays.items():
+            buffer = io.BytesIO()
+            np.lib.format.write_array(buffer, np.asarray(array), allow_pickle=False)
+            _add(bundle, f"{name}.npy", buffer.getvalue())
 
 
 def versions() -> dict[str, str]:
@@ -147,16 +170,19 @@ def _rebuild(
     kind: type[Smoother], description: dict[str, Any], arrays: Arrays
 ) -> Smoother:
     smoother = kind(**description["parameters"])
-    values: dict[str, Any] = dict(description["fitted"])
+    values: dict[str, Any] = {
+        name: float(description["fitted"][name]) for name in _SCALARS
+    }
+    values["n_features_in_"] = int(description["fitted"]["n_features_in_"])
     values |= {name: arrays[name] for name in _PLAIN_ARRAYS}
     values["classes_"] = _as_objects(arrays["classes"], arrays["classes_are_objects"])
     if "feature_names" in arrays:
         values["feature_names_in_"] = arrays["feature_names"].astype(object)
     values["reduction_"] = LinearReduction(
-        **{
-            field.name: arrays.get(f"reduction_{field.name}")
-            for field in dataclasses.fields(LinearReduction)
-        }
+        center=arrays.get("reduction_center"),
+        scale=arrays.get("reduction_scale"),
+        components=arrays.get("reduction_components"),
+        exponent=int(arrays["reduction_exponent"]),
     )
     regions = _get_regions(description["assigner"], arrays)
     values["regions_"] = regions
@@ -167,17 +193,75 @@ def _rebuild(
     values["bayes_error_bounds_"] = combine_bounds(bounds)
     values["bayes_error_lower_"] = arrays["bounds_lower"]
     values["bayes_error_upper_"] = arrays["bounds_upper"]
+    _check_agreement(values)
     for name, value in values.items():
         setattr(smoother, name, value)
     return smoother
 
 
+def _check_agreement(values: dict[str, Any]) -> None:
+    """Refuse arrays that do not fit together: kernels trust what they are given."""
+    regions, reduction = values["regions_"], values["reduction_"]
+    n_features, n_classes = values["n_features_in_"], len(values["classes_"])
+    reduced = n_features
+    if reduction.components is not None:
+        reduced = len(reduction.components)
+        _require(reduction.components.shape == (reduced, n_features))
+    for part in (reduction.center, reduction.scale):
+        _require(part is None or part.shape == (n_features,))
+    n_regions = len(regions.centers)
+    _require(n_features >= 1 and n_classes >= 2 and n_regions >= 1)
+    _require(regions.centers.shape == (n_regions, reduced))
+    _require(_are_indices(regions.labels, n_regions))
+    assigner = regions.assigner
+    if isinstance(assigner, NearestCenter):
+        _require(assigner.centers.shape[1:] == (reduced,))
+    elif isinstance(assigner, NearestRow):
+        _require(assigner.rows.shape == (len(assigner.labels), reduced))
+        _require(_are_indices(assigner.labels, assigner.n_clusters))
+    else:
+        count = len(assigner.weights)
+        _require(assigner.means.shape == (count, reduced))
+        _require(assigner.precisions_cholesky.shape == (count, reduced, reduced))
+    _require(regions.region_of_cluster.shape == (assigner.n_clusters,))
+    _require(_are_indices(regions.region_of_cluster + 1, n_regions + 1))
+    strengths = values["strengths_"]
+    _require(strengths.shape == values["cluster_weights_"].shape == (n_regions,))
+    _require(len(values["cluster_bounds_"]) == n_regions)
+    _require(bool(((strengths >= 0) & (strengths < 1)).all()))
+    for parts in (reduction, assigner, regions):
+        for field in dataclasses.fields(parts):
+            array = getattr(parts, field.name)
+            if isinstance(array, np.ndarray):
+                _require(array.dtype.kind in "iuf" and bool(np.isfinite(array).all()))
+
+
+def _require(holds: bool) -> None:
+    if not holds:
+        raise ValueError("the arrays of a saved smoother do not fit together")
+
+
+def _are_indices(array: NDArray[Any], below: int) -> bool:
+    return bool(
+        array.ndim == 1
+        and array.dtype.kind in "iu"
+        and array.size
+        and array.min() >= 0
+        and array.max() < below
+    )
+
+
 def _plain_parameters(smoother: Any) -> dict[str, Any]:
     parameters = smoother.get_params(deep=False)
-    for name in ("reducer", "clusterer"):
-        if parameters[name] is not None and not isinstance(parameters[name], str):
+    foreign = {
+        "reducer": getattr(smoother.reduction_, "transformer", None),
+        "clusterer": getattr(smoother.regions_.assigner, "clusterer", None),
+    }
+    for name, fitted in foreign.items():
+        given = parameters[name] if fitted is None else fitted
+        if given is not None and not isinstance(given, str):
             raise InvalidInputError(
-                f"a smoother with a {name} object ({type(parameters[name]).__name__}) "
+                f"a smoother with a {name} object ({type(given).__name__}) "
                 "cannot be saved without executing code on loading; save its "
                 f"sample_strengths_, or use a {name} by name"
             )
@@ -187,7 +271,9 @@ def _plain_parameters(smoother: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, np.generic):
+        return value.item()
+    return float(value) if isinstance(value, Fraction) else value
 
 
 def _put_names(smoother: Any, arrays: Arrays) -> None:

@@ -214,6 +214,11 @@ def bayes_error_bias(
     """
     bayes_error, weights = _check_regions(bayes_error, weights, n_classes)
     strengths = _broadcast(strengths, "strengths", len(weights))
+    if strengths.min() < 0.0 or strengths.max() > 1.0:
+        raise InvalidInputError(
+            "strengths must lie between 0 and 1, got values from "
+            f"{strengths.min():g} to {strengths.max():g}"
+        )
     bias_of_region = np.abs(bayes_error * n_classes / (n_classes - 1) - 1.0)
     return float(weights @ (strengths * bias_of_region))
 
@@ -309,6 +314,7 @@ def _shift_into_box(
     water-filling, O(C log C) and exact.
     """
     cap = strength_cap(n_classes, mean)
+    tilt = _compress_gaps(tilt, cap)
     free = _shift_to_mean(tilt, weights, mean)
     if free.min() >= 0.0 and free.max() <= cap:
         return free
@@ -335,6 +341,21 @@ def _shift_into_box(
     rest = mean - cap * float(weights[capped].sum())
     level = (rest - float(weights[is_open] @ tilt[is_open])) / open_weight
     return np.asarray(np.clip(level + tilt, 0.0, cap))
+
+
+def _compress_gaps(tilt: NDArray[np.float64], cap: float) -> NDArray[np.float64]:
+    """Return tilts with the same solution, but no gap wider than twice the cap.
+
+    Two regions more than the cap apart are never both between the bounds, so a wider
+    gap says no more. Without it, the digits of a huge beta would swamp the mean.
+    """
+    order = np.argsort(tilt, kind="stable")
+    gaps = np.diff(tilt[order])
+    if not (gaps > 2.0 * cap).any():
+        return tilt
+    compressed = np.empty_like(tilt)
+    compressed[order] = np.concatenate([[0.0], np.cumsum(np.minimum(gaps, 2.0 * cap))])
+    return compressed
 
 
 def _check_regions(
@@ -368,16 +389,17 @@ def _check_given(
 
 
 def _check_weights(weights: ArrayLike) -> NDArray[np.float64]:
-    values = np.atleast_1d(np.asarray(weights, dtype=np.float64))
+    values = np.atleast_1d(_as_numbers(weights, "weights"))
     if values.ndim != 1 or values.size == 0 or not np.isfinite(values).all():
         raise InvalidInputError("weights must be one finite number for each region")
     if values.min() < 0.0 or values.sum() <= 0.0:
         raise InvalidInputError("weights must not be negative, nor all zero")
+    values = values / values.max()  # so that the sum cannot overflow
     return np.asarray(values / values.sum())
 
 
 def _broadcast(values: ArrayLike, name: str, n_regions: int) -> NDArray[np.float64]:
-    array = np.asarray(values, dtype=np.float64)
+    array = _as_numbers(values, name)
     if array.ndim == 0:
         array = np.full(n_regions, float(array))
     if array.shape != (n_regions,):
@@ -388,3 +410,10 @@ def _broadcast(values: ArrayLike, name: str, n_regions: int) -> NDArray[np.float
     if not np.isfinite(array).all():
         raise InvalidInputError(f"{name} must be finite, got NaN or infinity")
     return array
+
+
+def _as_numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInputError(f"{name} must be numbers, got {values!r}") from None

@@ -64,17 +64,27 @@ def _check_shape_and_kind(X: Any) -> None:
                 "X must be a table of numbers with rows of equal length, "
                 "got a ragged sequence"
             ) from None
-    if np.iscomplexobj(array):
+    kinds = {np.dtype(kind).kind for kind in _numpy_dtypes(array)}
+    if "c" in kinds:
         raise InvalidInputError(
-            f"Complex data not supported: X has dtype {array.dtype}, "
-            "expected real numbers"
+            "Complex data not supported: X holds complex numbers, expected real ones"
         )
+    if kinds & {"m", "M"}:
+        raise InvalidInputError("X holds dates or times, expected numbers")
+    if np.ma.isMaskedArray(X) and np.ma.is_masked(X):
+        raise InvalidInputError("X has masked values, expected finite numbers")
     if array.ndim != 2:
         raise InvalidInputError(
             "X must be two-dimensional (rows, features), got an array of shape "
             f"{tuple(array.shape)}. Reshape your data: X.reshape(len(X), -1) makes "
             "one row a sample"
         )
+
+
+def _numpy_dtypes(array: Any) -> list[np.dtype[Any]]:
+    """Return the NumPy types of an array, or of the columns of a DataFrame."""
+    dtypes = array.dtypes if hasattr(array, "dtypes") else [array.dtype]
+    return [kind for kind in dtypes if isinstance(kind, np.dtype)]
 
 
 def _check_finite(X: Any) -> None:
@@ -106,6 +116,8 @@ def encode_labels(
         raise InvalidInputError(
             f"{owner} requires y to be passed, but the target y is None"
         )
+    if hasattr(y, "to_numpy") and not isinstance(getattr(y, "dtype", None), np.dtype):
+        y = y.to_numpy(dtype=object)  # the types of pandas that NumPy does not have
     y = column_or_1d(y, warn=True)
     if len(y) != n_rows:
         raise InvalidInputError(
@@ -114,31 +126,45 @@ def encode_labels(
         )
     if y.dtype.kind in "fc" and not np.isfinite(y).all():
         raise InvalidInputError("y contains NaN or inf; expected one label a row")
+    if y.dtype.kind in "mM" and np.isnat(y).any():
+        raise InvalidInputError("y has missing labels; expected one label a row")
     if y.dtype.kind == "O":
-        y = _check_objects(y)
-    check_classification_targets(y)
+        y = _from_objects(y)
+    if y.dtype.kind == "S":
+        y = y.astype(str)
+    if y.dtype.kind not in "mM":
+        check_classification_targets(y)
     classes, coded = np.unique(y, return_inverse=True)
     return classes, coded.astype(np.int64)
 
 
-def _check_objects(y: NDArray[Any]) -> NDArray[Any]:
-    """Return labels held as Python objects if they can be told apart and sorted."""
-    if any(label is None or label != label for label in y.tolist()):
+def _from_objects(y: NDArray[Any]) -> NDArray[Any]:
+    """Return labels held as Python objects as an array of one type."""
+    labels = y.tolist()
+    if any(_is_missing(label) for label in labels):
         raise InvalidInputError("y has missing labels; expected one label a row")
-    kinds = {type(label) for label in y.tolist()}
-    if len(kinds) > 1 and not all(issubclass(kind, numbers.Number) for kind in kinds):
+    kinds = {type(label) for label in labels}
+    if all(issubclass(kind, numbers.Number | np.bool_) for kind in kinds):
+        return np.array(labels)
+    if len(kinds) > 1:
         names = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise InvalidInputError(
             f"y mixes labels of different types ({names}); expected one type"
         )
-    return y
+    return np.array([bytes(v).decode() for v in labels]) if kinds == {bytes} else y
+
+
+def _is_missing(label: Any) -> bool:
+    if label is None or type(label).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(label, float) and math.isnan(label)
 
 
 def check_label_structure(classes: NDArray[Any], n_rows: int) -> None:
     """Refuse labels that no smoothing can be learned from."""
     if len(classes) < 2:
         raise InvalidInputError(
-            f"y has only one class ({classes[0]!r}); expected at least two"
+            f"y has only one class ({classes.tolist()[0]!r}); expected at least two"
         )
     if len(classes) == n_rows:
         raise InvalidInputError(
@@ -184,7 +210,10 @@ def check_strengths(strengths: ArrayLike, n_rows: int) -> NDArray[np.float64]:
             f"got an array of shape {values.shape}"
         )
     if not np.all((values >= 0) & (values <= 1)):
-        raise InvalidInputError("strengths must lie between 0 and 1")
+        raise InvalidInputError(
+            f"strengths must lie between 0 and 1, got {values.min():g} to "
+            f"{values.max():g}"
+        )
     return values
 
 
@@ -226,3 +255,15 @@ def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
         listed = ", ".join(repr(choice) for choice in choices)
         raise InvalidInputError(f"{name} must be one of {listed}, got {value!r}")
     return str(value)
+
+
+def check_n_jobs(n_jobs: Any) -> None:
+    """Refuse a number of jobs that joblib would stumble over later."""
+    if n_jobs is not None and (
+        isinstance(n_jobs, bool)
+        or not isinstance(n_jobs, numbers.Integral)
+        or n_jobs == 0
+    ):
+        raise InvalidInputError(
+            f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}"
+        )

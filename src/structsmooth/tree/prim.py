@@ -8,14 +8,15 @@ any sum: the same bits on every machine.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from structsmooth.kernels import kernel
 
 # Distances of this many points at a time stay in the processor's first cache.
 BLOCK = 1024
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def prim(
     columns: NDArray[np.float64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
@@ -84,7 +85,7 @@ def prim(
     return left, right, lengths
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _precedes(a: int, b: int, c: int, d: int) -> bool:
     """Whether edge a-b comes before c-d by (lower row, higher row)."""
     low, other_low = min(a, b), min(c, d)

@@ -1,0 +1,37 @@
+"""How kernels are compiled: numba, without the interpreter's lock, and cached.
+
+The compiled code is kept where numba keeps it: in ``NUMBA_CACHE_DIR`` if that is set,
+else in ``__pycache__`` beside the source, else, for an installation that cannot be
+written to, in the user's cache directory. Where none of these can be written, kernels
+are compiled anew in every process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from numba import njit
+
+
+def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Compile a function of arrays and numbers, as ``numba.njit`` does."""
+    if function is None:
+        return lambda function: kernel(function, **options)
+    try:
+        return njit(nogil=True, cache=True, **options)(function)
+    except RuntimeError:  # numba found no place for a cache
+        return njit(nogil=True, **options)(function)
+
+
+def is_compiled(function: Any) -> bool:
+    """Whether calling a kernel is quick: it is in memory or in the cache."""
+    if function.signatures:
+        return True
+    path = function.stats.cache_path
+    if path is None:
+        return False
+    name = function.py_func.__qualname__
+    module = Path(function.py_func.__code__.co_filename).stem
+    return any(Path(path).glob(f"{module}.{name}-*.nbi"))
