@@ -36,10 +36,16 @@ if TYPE_CHECKING:
         solve_strengths,
         uniform_strengths,
     )
-    from structsmooth.tree import SpanningTree, euclidean_mst
+    from structsmooth.tree import (
+        Neighbors,
+        SpanningTree,
+        euclidean_mst,
+        nearest_neighbors,
+    )
 
 _HOME_OF = {
     "BayesErrorBounds": "bounds",
+    "Neighbors": "tree",
     "SmoothedClassifier": "classifier",
     "SpanningTree": "tree",
     "SparseLabels": "labels",
@@ -56,6 +62,7 @@ _HOME_OF = {
     "flip_labels": "labels",
     "henze_penrose_divergence": "bounds",
     "largest_free_beta": "strengths",
+    "nearest_neighbors": "tree",
     "reversed_strengths": "strengths",
     "shuffled_strengths": "strengths",
     "smooth_labels": "labels",
@@ -65,6 +72,7 @@ _HOME_OF = {
 
 __all__ = [
     "BayesErrorBounds",
+    "Neighbors",
     "SmoothedClassifier",
     "SpanningTree",
     "SparseLabels",
@@ -81,6 +89,7 @@ __all__ = [
     "flip_labels",
     "henze_penrose_divergence",
     "largest_free_beta",
+    "nearest_neighbors",
     "reversed_strengths",
     "shuffled_strengths",
     "smooth_labels",

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
@@ -26,6 +26,7 @@ from structsmooth.crossing import count_crossing_edges, cross_tree, crossing_mat
 from structsmooth.errors import InvalidInputError
 from structsmooth.progress import Progress
 from structsmooth.tree import minimum_spanning_tree
+from structsmooth.tree.paths import prim_seconds
 from structsmooth.validation import (
     check_choice,
     check_codes,
@@ -246,6 +247,10 @@ def bounds_of_regions(
         by_region, np.cumsum(np.bincount(region_of, minlength=n_regions))[:-1]
     )
 
+    workload = sum(prim_seconds(len(rows), X.shape[1]) for rows in members)
+    # Parallel at one level only: over the regions, or inside a single one.
+    n_threads = effective_n_jobs(n_jobs) if n_regions == 1 else 1
+
     def one_region(rows: NDArray[np.int64]) -> BayesErrorBounds:
         points = X[rows]
         return region_bounds(
@@ -255,6 +260,8 @@ def bounds_of_regions(
             correct_forced_edges=correct_forced_edges,
             ties=ties,
             confidence=confidence,
+            n_threads=n_threads,
+            workload=workload,
         )
 
     # The largest first, so that no thread is left with a long job at the end.
@@ -278,11 +285,13 @@ def region_bounds(
     correct_forced_edges: bool,
     ties: str,
     confidence: float,
+    n_threads: int = 1,
+    workload: float | None = None,
 ) -> BayesErrorBounds:
     """Bound the Bayes error of one region; the arguments have been checked."""
     n_samples = len(coded)
     class_counts = np.bincount(coded, minlength=n_classes).astype(np.int64)
-    crossing = cross_tree(X, coded, ties)
+    crossing = cross_tree(X, coded, ties, n_threads, workload)
     count = float(crossing.counts.sum())
     if correct_forced_edges:
         count = max(0.0, count - (int(np.count_nonzero(class_counts)) - 1))

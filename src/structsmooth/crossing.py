@@ -107,12 +107,18 @@ def crossing_matrix(
     return matrix + matrix.T
 
 
-def cross_tree(X: NDArray[Any], coded: NDArray[np.int64], ties: str) -> CrossingCount:
+def cross_tree(
+    X: NDArray[Any],
+    coded: NDArray[np.int64],
+    ties: str,
+    n_threads: int = 1,
+    workload: float | None = None,
+) -> CrossingCount:
     """Build the tree of one region and count; the arguments have been checked."""
     if coded.min() == coded.max():  # no tree is needed to see that nothing crosses
         nothing = np.empty((0, 2), dtype=np.int64)
         return CrossingCount(nothing, nothing[:, 0], TYPICAL_EFFECT, 0.0)
-    tree = minimum_spanning_tree(X)
+    tree = minimum_spanning_tree(X, n_threads, workload)
     effect = _design_effect(tree.edges, coded)
     tied_fraction = _tied_fraction(X, tree, ties)
     if ties == "average" and tied_fraction > 0.0:

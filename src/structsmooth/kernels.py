@@ -10,15 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from numba import njit
 
+Function = TypeVar("Function", bound=Callable[..., Any])
 
-def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+
+@overload
+def kernel(function: Function) -> Function: ...
+@overload
+def kernel(**options: Any) -> Callable[[Function], Function]: ...
+def kernel(function: Any = None, **options: Any) -> Any:
     """Compile a function of arrays and numbers, as ``numba.njit`` does."""
     if function is None:
-        return lambda function: kernel(function, **options)
+        return lambda function: _compile(function, options)
+    return _compile(function, options)
+
+
+def _compile(function: Any, options: dict[str, Any]) -> Any:
     try:
         return njit(nogil=True, cache=True, **options)(function)
     except RuntimeError:  # numba found no place for a cache

@@ -183,23 +183,23 @@ class StructuralSmoother(BaseEstimator):
         self._check_parameters(n_classes, X.shape)
         seed = seed_of(self.random_state)
 
-        with Progress(self.verbose > 0) as progress:
-            # One thread for BLAS: its sums depend on how many it has.
-            with threadpool_limits(1):
-                with progress.stage("reduce"):
-                    self.reduction_ = fit_reduction(
-                        X, self.reducer, self.n_components, seed
-                    )
-                    features = self.reduction_.transform(X)
-                with progress.stage("cluster"):
-                    self.regions_ = fit_regions(
-                        features,
-                        self.clusterer,
-                        self.n_clusters,
-                        n_classes=n_classes,
-                        min_cluster_size=self.min_cluster_size,
-                        random_state=seed,
-                    )
+        # One thread for BLAS: its sums depend on how many it has, and the trees have
+        # threads of their own.
+        with threadpool_limits(1), Progress(self.verbose > 0) as progress:
+            with progress.stage("reduce"):
+                self.reduction_ = fit_reduction(
+                    X, self.reducer, self.n_components, seed
+                )
+                features = self.reduction_.transform(X)
+            with progress.stage("cluster"):
+                self.regions_ = fit_regions(
+                    features,
+                    self.clusterer,
+                    self.n_clusters,
+                    n_classes=n_classes,
+                    min_cluster_size=self.min_cluster_size,
+                    random_state=seed,
+                )
             self.cluster_labels_ = self.regions_.labels
             self.cluster_bounds_ = bounds_of_regions(
                 features,

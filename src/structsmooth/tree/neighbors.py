@@ -1,0 +1,93 @@
+"""The exact k nearest neighbors, by the same search as the trees.
+
+Lists are found in the shadow, with a few places to spare. A row's list is certain if
+its k-th exact distance is below the bound on everything not in the list. The few rows
+for which it is not, among equal distances mostly, are searched one by one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structsmooth.kernels import is_compiled, kernel
+from structsmooth.tree.engine import search_shadow
+from structsmooth.tree.lists import in_threads, refine, search_pairs
+from structsmooth.tree.prim import squared_to_all
+
+# Below this many rows, or until the fast search pays for its compilation, compare all.
+BRUTE_ROWS = 700
+COMPILE_SECONDS = 8.0
+SPARE = 3
+
+
+def find_neighbors(
+    X: NDArray[Any], k: int, n_threads: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return row numbers and squared distances of the k nearest of each row."""
+    n, d = X.shape
+    indices = np.empty((n, k), dtype=np.int64)
+    squared = np.empty((n, k))
+    columns = np.array(X.T, dtype=np.float64, order="C")
+    everything = np.arange(n)
+    seconds = n * n * (d / 7.5e9 + 1.3e-9)
+    if n <= BRUTE_ROWS or not (is_compiled(search_pairs) or seconds > COMPILE_SECONDS):
+        _compare_with_all(columns, everything, indices, squared, n_threads)
+        return indices, squared
+    wider = min(n - 1, k + SPARE)
+    layout, shadow, lists = search_shadow(X, wider, n_threads)
+    order = layout.order
+    found, beyond = refine(
+        X, order, lists, shadow.slack[order], shadow.scale, shadow.relative, n_threads
+    )
+    is_certain = (found[:, k - 1] < beyond) | (wider == n - 1)
+    indices[order] = order[lists.place[:n, :k]]
+    squared[order] = found[:, :k]
+    uncertain = np.sort(order[~is_certain])
+    _compare_with_all(columns, uncertain, indices, squared, n_threads)
+    return indices, squared
+
+
+def _compare_with_all(
+    columns: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    indices: NDArray[np.int64],
+    squared: NDArray[np.float64],
+    n_threads: int,
+) -> None:
+    parts = np.array_split(rows, n_threads)
+    in_threads(
+        n_threads,
+        lambda number: _fill_rows(columns, parts[number], indices, squared),
+    )
+
+
+@kernel
+def _fill_rows(
+    columns: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    indices: NDArray[np.int64],
+    squared: NDArray[np.float64],
+) -> None:
+    """Fill in the neighbors of some rows, by the distances to all others."""
+    n_features, n = columns.shape
+    k = indices.shape[1]
+    point = np.empty(n_features)
+    distance = np.empty(n)
+    for row in rows:
+        for feature in range(n_features):
+            point[feature] = columns[feature, row]
+        squared_to_all(columns, point, n, distance)
+        squared[row] = np.inf
+        for other in range(n):
+            if other == row or distance[other] >= squared[row, k - 1]:
+                continue  # of equally near ones the lower row, met first, stays
+            slot = k - 1
+            while slot > 0 and squared[row, slot - 1] > distance[other]:
+                squared[row, slot] = squared[row, slot - 1]
+                indices[row, slot] = indices[row, slot - 1]
+                slot -= 1
+            squared[row, slot] = distance[other]
+            indices[row, slot] = other

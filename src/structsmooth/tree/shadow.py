@@ -1,0 +1,102 @@
+"""A float32 copy of the data for finding candidates, and how far it can be trusted.
+
+The shadow is the data moved to a center, rotated to its principal axes (widest
+first), scaled by a power of two and rounded to float32. Distances in the shadow are
+not exact, but their error is bounded, and that is enough: candidates are found by the
+shadow and decided by `structsmooth.tree.exact`.
+
+For a row i and any row j, with ``z`` in the shadow and ``x`` in the data::
+
+    | |z_i - z_j| / scale - |x_i - x_j| |  <=  c |z_i| / scale + c |z_j| / scale
+
+because rounding moves each z by at most c |z|, c about 2**-24. With ``|z_j| <= |z_i|
++ |z_i - z_j|`` the right side needs only row i: a slack of ``2 c |z_i|`` and a
+relative ``c``. So one far outlier does not spoil the bounds of all other rows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Rows that the axes are estimated from.
+SAMPLE = 4096
+BLOCK = 8192
+# The largest coordinate becomes about 2**30, so that squares fit float32 well.
+TARGET_EXPONENT = 30
+
+
+@dataclass(frozen=True)
+class Shadow:
+    """The float32 copy.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n, d), float32
+        Coordinates, the widest direction first.
+    slack : ndarray of shape (n,), float64
+        What to allow for in a distance from this row, in units of the shadow.
+    scale : float
+        Shadow units in a unit of the data, a power of two.
+    relative : float
+        What to allow for relative to a squared distance computed in float32.
+    """
+
+    points: NDArray[np.float32]
+    slack: NDArray[np.float64]
+    scale: float
+    relative: float
+
+
+def cast_shadow(X: NDArray[Any], rotate: bool) -> Shadow:
+    """Return the shadow of the rows of X, rotated to its principal axes or not."""
+    n, d = X.shape
+    center = X.mean(axis=0, dtype=np.float64)
+    axes = _principal_axes(X, center) if rotate else None
+    largest = 0.0
+    blocks = []
+    # The scale must be known before anything is rounded: so two passes, of which the
+    # first is kept only if it is small.
+    for start in range(0, n, BLOCK):
+        block = _turned(X[start : start + BLOCK], center, axes)
+        largest = max(largest, float(block.max()), -float(block.min()))
+        if n <= BLOCK:
+            blocks.append(block)
+    scale = 2.0 ** (TARGET_EXPONENT - math.frexp(largest)[1]) if largest > 0 else 1.0
+    points = np.empty((n, d), dtype=np.float32)
+    norms = np.empty(n)
+    for start in range(0, n, BLOCK):
+        if not blocks:
+            block = _turned(X[start : start + BLOCK], center, axes)
+        block *= scale
+        points[start : start + BLOCK] = block
+        norms[start : start + BLOCK] = np.sqrt(np.einsum("ij,ij->i", block, block))
+    # float32 rounding, and float64 rounding of a product of matrices, generously.
+    share = 2.0**-24 * 1.01 + 16.0 * (d + 8) * 2.0**-53
+    common = 16.0 * (d + 8) * 2.0**-53 * float(np.abs(center).max()) * scale * d
+    return Shadow(
+        points=points,
+        slack=2.0 * share * norms * (1.0 + 1e-6) + 2.0 * common,
+        scale=scale,
+        relative=(d + 8) * 2.0**-24 + 4.0 * share,
+    )
+
+
+def _principal_axes(
+    X: NDArray[Any], center: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the axes of a sample, the widest first; any rotation would be valid."""
+    sample = X[:: max(1, len(X) // SAMPLE)][:SAMPLE] - center
+    _, axes = np.linalg.eigh(sample.T @ sample)
+    return np.ascontiguousarray(axes[:, ::-1])
+
+
+def _turned(
+    block: NDArray[Any], center: NDArray[np.float64], axes: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    centered = block - center
+    return centered if axes is None else np.asarray(centered @ axes)

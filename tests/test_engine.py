@@ -1,0 +1,304 @@
+"""Every kernel, block size and thread count returns the same tree, always."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.neighbors import NearestNeighbors
+
+from oracles import kruskal, prim
+from structsmooth import euclidean_mst, nearest_neighbors
+from structsmooth.errors import InvalidInputError
+from structsmooth.tree import engine, minimum_spanning_tree, paths, shadow
+from structsmooth.tree.duplicates import first_of_equal
+from structsmooth.tree.neighbors import find_neighbors
+from structsmooth.tree.paths import choose_path, prim_seconds
+from structsmooth.tree.prim import prim as prim_kernel
+from structsmooth.tree.products import prim_by_products
+
+KINDS = (
+    "normal",
+    "rounded",
+    "duplicates",
+    "offset",
+    "far clusters",
+    "wild norms",
+    "all equal",
+    "binary",
+    "tiny",
+    "huge",
+    "line",
+    "outlier",
+)
+
+
+def draw(generator, n, d, kind):
+    """Return data of some nasty kind."""
+    X = generator.normal(size=(n, d))
+    if kind == "rounded":
+        return np.round(2 * X)
+    if kind == "duplicates":
+        return X[generator.integers(0, max(1, n // 4), n)]
+    if kind == "offset":
+        return X + 1e4
+    if kind == "far clusters":
+        return X + 50 * generator.integers(0, 4, (n, 1))
+    if kind == "wild norms":
+        return X * np.exp(3 * generator.normal(size=(n, 1)))
+    if kind == "all equal":
+        return np.repeat(X[:1], n, axis=0)
+    if kind == "binary":
+        return (X > 0).astype(float)
+    if kind == "tiny":
+        return X * 1e-30
+    if kind == "huge":
+        return X * 1e30
+    if kind == "line":
+        return X[:, :1] * np.ones(d)
+    if kind == "outlier":
+        X[0] *= 1e9
+    return X
+
+
+def as_tree(edges):
+    """Return (left, right, squared) as sorted (edges, squared)."""
+    left, right, squared = edges
+    pairs = np.column_stack([np.minimum(left, right), np.maximum(left, right)])
+    order = np.lexsort((pairs[:, 1], pairs[:, 0], squared))
+    return pairs[order], squared[order]
+
+
+def plain(X):
+    return as_tree(prim_kernel(np.array(X.T, dtype=np.float64, order="C")))
+
+
+def with_distinct(build):
+    """Apply a kernel for distinct rows to any rows, as `paths` does."""
+
+    def edges(X):
+        first = first_of_equal(X)
+        distinct = np.flatnonzero(first == np.arange(len(X)))
+        equal = np.flatnonzero(first != np.arange(len(X)))
+        if len(distinct) == 1:
+            left = right = np.empty(0, dtype=np.int64)
+            squared = np.empty(0)
+        else:
+            left, right, squared = build(np.ascontiguousarray(X[distinct]))
+        return as_tree(
+            (
+                np.concatenate([first[equal], distinct[left]]),
+                np.concatenate([equal, distinct[right]]),
+                np.concatenate([np.zeros(len(equal)), squared]),
+            )
+        )
+
+    return edges
+
+
+def with_settings(n_listed, leaf_panels, n_threads):
+    def build(X):
+        saved = engine.N_LISTED, engine.LEAF_PANELS
+        engine.N_LISTED, engine.LEAF_PANELS = n_listed, ((np.inf, leaf_panels),)
+        try:
+            return engine.engine_edges(X, n_threads)
+        finally:
+            engine.N_LISTED, engine.LEAF_PANELS = saved
+
+    return with_distinct(build)
+
+
+KERNELS = {
+    "products": with_distinct(prim_by_products),
+    "engine": with_distinct(engine.engine_edges),
+    "short lists": with_settings(1, 1, 1),
+    "small leaves, two threads": with_settings(5, 1, 2),
+    "long lists, three threads": with_settings(9, 4, 3),
+}
+N_SETS_A_CHUNK = 64
+
+
+@pytest.mark.parametrize("chunk", range(8))
+def test_2560_random_cases_give_the_tree_of_a_plain_prim(chunk):
+    """512 data sets, five kernels and settings each."""
+    generator = np.random.default_rng(chunk)
+    for number in range(N_SETS_A_CHUNK):
+        n = int(generator.choice([2, 3, 5, 15, 16, 17, 33, 64, 65, 130, 400, 900]))
+        d = int(generator.choice([1, 2, 3, 5, 9, 17, 28, 70]))
+        kind = KINDS[(number + chunk) % len(KINDS)]
+        dtype = (np.float32, np.float64)[number % 2]
+        X = draw(generator, n, d, kind).astype(dtype)
+        edges, squared = plain(X)
+        for name, build in KERNELS.items():
+            case = (name, n, d, kind, dtype.__name__, chunk, number)
+            got_edges, got_squared = build(X)
+            assert np.array_equal(got_edges, edges), case
+            assert np.array_equal(got_squared, squared), case
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_plain_kernel_equals_kruskal_over_all_pairs(seed):
+    generator = np.random.default_rng(seed)
+    n, d = int(generator.integers(2, 50)), int(generator.integers(1, 7))
+    X = draw(generator, n, d, KINDS[seed % len(KINDS)])
+    assert np.array_equal(plain(X)[0], kruskal(X))
+
+
+@pytest.mark.parametrize(("n", "d"), [(3000, 2), (2500, 12), (2200, 40), (1500, 128)])
+def test_large_trees_equal_an_independent_prim(rng, n, d):
+    X = rng.normal(size=(n, d)).astype(np.float32)
+    edges, lengths = prim(X)
+    for build in (engine.engine_edges, prim_by_products):
+        got, squared = as_tree(build(X))
+        assert np.array_equal(got, edges)
+        np.testing.assert_allclose(np.sqrt(squared), lengths, rtol=1e-14)
+
+
+@pytest.mark.parametrize("kind", ["rounded", "binary", "duplicates", "line"])
+def test_large_tied_data(rng, kind):
+    X = draw(rng, 4000, 6, kind)
+    edges, _ = plain(X)
+    for n_jobs in (1, 2):
+        assert np.array_equal(euclidean_mst(X, n_jobs=n_jobs).edges, edges)
+
+
+def test_the_public_function_takes_every_path(rng, monkeypatch):
+    taken = []
+    monkeypatch.setattr(paths, "is_compiled", lambda _: True)
+    for path in ("prim", "engine", "products"):
+        module, name = {
+            "prim": (paths, "prim"),
+            "engine": (paths.engine, "engine_edges"),
+            "products": (paths.products, "prim_by_products"),
+        }[path]
+        real = getattr(module, name)
+
+        def watched(*arguments, _real=real, _path=path):
+            taken.append(_path)
+            return _real(*arguments)
+
+        monkeypatch.setattr(module, name, watched)
+    for n, d in ((100, 3), (800, 3), (300, 60)):
+        X = rng.normal(size=(n, d))
+        assert np.array_equal(euclidean_mst(X).edges, plain(X)[0])
+    assert taken == ["prim", "engine", "products"]
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "expected"),
+    [
+        (1, 1, "prim"),
+        (700, 48, "prim"),
+        (701, 48, "engine"),
+        (100, 49, "prim"),
+        (1200, 96, "products"),
+        (1201, 96, "engine"),
+        (780, 256, "products"),
+        (3000, 1000, "products"),
+        (10**6, 2, "engine"),
+    ],
+)
+def test_the_table_of_paths(n, d, expected):
+    assert choose_path(n, d) == expected
+
+
+def test_small_work_does_not_wait_for_the_engine(monkeypatch):
+    monkeypatch.setattr(paths, "is_compiled", lambda _: False)
+    assert paths._affordable_path(5000, 8, None) == "prim"
+    assert paths._affordable_path(5000, 8, workload=60.0) == "engine"
+    assert paths._affordable_path(10**6, 8, None) == "engine"
+    monkeypatch.setattr(paths, "is_compiled", lambda _: True)
+    assert paths._affordable_path(5000, 8, None) == "engine"
+
+
+def test_the_cost_of_prim_grows_with_rows_and_features():
+    assert prim_seconds(2000, 8) == pytest.approx(4 * prim_seconds(1000, 8))
+    assert prim_seconds(1000, 80) > prim_seconds(1000, 8)
+
+
+@pytest.mark.parametrize("rotate", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_distances_in_the_shadow_are_within_their_slack(rng, kind, rotate):
+    X = draw(rng, 120, 6, kind)
+    cast = shadow.cast_shadow(X, rotate)
+    points = cast.points.astype(np.float64)
+    for i in range(0, 120, 7):
+        in_shadow = np.sqrt(((points - points[i]) ** 2).sum(axis=1))
+        truth = np.sqrt(((X - X[i]) ** 2).sum(axis=1)) * cast.scale
+        allowed = cast.slack[i] + cast.relative * in_shadow
+        assert (np.abs(in_shadow - truth) <= allowed).all()
+
+
+def test_equal_rows_are_found_whatever_their_sign_of_zero():
+    X = np.array([[0.0, 1.0], [2.0, 3.0], [-0.0, 1.0], [2.0, 3.0], [0.0, 1.0]])
+    assert first_of_equal(X).tolist() == [0, 1, 0, 1, 0]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize(("n", "d", "k"), [(50, 3, 5), (2000, 2, 1), (2500, 20, 10)])
+def test_neighbors_equal_scikit_learn(rng, n, d, k, n_jobs):
+    X = rng.normal(size=(n, d))
+    near = nearest_neighbors(X, k, n_jobs=n_jobs)
+    searcher = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(X)
+    distances, indices = searcher.kneighbors()
+    assert np.array_equal(near.indices, indices)
+    np.testing.assert_allclose(near.distances, distances, rtol=1e-7)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_neighbors_of_equal_distance_come_in_order_of_rows(
+    rng, monkeypatch, kind, dtype
+):
+    monkeypatch.setattr("structsmooth.tree.neighbors.BRUTE_ROWS", 0)
+    monkeypatch.setattr("structsmooth.tree.neighbors.is_compiled", lambda _: True)
+    X = draw(rng, 300, 4, kind).astype(dtype)
+    indices, squared = find_neighbors(X, 4, 2)
+    for i in range(0, 300, 11):
+        total = np.zeros(300)
+        for feature in range(4):  # feature by feature, as the rule says
+            difference = X[:, feature].astype(float) - float(X[i, feature])
+            total += difference * difference
+        order = np.lexsort((np.arange(300), total))
+        order = order[order != i][:4]
+        assert indices[i].tolist() == order.tolist()
+        assert squared[i].tolist() == total[order].tolist()
+
+
+@pytest.mark.parametrize("k", [0, 5, 1.5])
+def test_a_bad_number_of_neighbors_is_refused(k):
+    with pytest.raises(InvalidInputError, match="k must be a whole number from 1 to 4"):
+        nearest_neighbors(np.eye(5), k)
+
+
+def test_trees_in_many_threads_at_once(rng):
+    from concurrent.futures import ThreadPoolExecutor
+
+    sets = [rng.normal(size=(900 + i, 4)) for i in range(12)]
+    expected = [plain(X)[0] for X in sets]
+    with ThreadPoolExecutor(4) as pool:
+        trees = list(pool.map(minimum_spanning_tree, sets))
+    for tree, edges in zip(trees, expected, strict=True):
+        assert np.array_equal(tree.edges, edges)
+
+
+def test_concurrent_first_runs_share_a_cold_cache(tmp_path):
+    script = (
+        "import numpy as np; from structsmooth import euclidean_mst\n"
+        "X = np.random.default_rng(0).normal(size=(300, 3))\n"
+        "print(euclidean_mst(X).lengths.sum())"
+    )
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    runs = [
+        subprocess.Popen(
+            [sys.executable, "-c", script],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        for _ in range(3)
+    ]
+    outputs = [run.communicate() for run in runs]
+    assert len({out for out, _ in outputs}) == 1, outputs
+    assert all(run.returncode == 0 for run in runs), outputs
+    assert any(tmp_path.rglob("*.nbi"))
