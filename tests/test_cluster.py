@@ -127,8 +127,10 @@ def test_many_rows_take_mini_batches(rng, monkeypatch):
 
     monkeypatch.setattr(module, "MiniBatchKMeans", Watched)
     monkeypatch.setattr(module, "FULL_KMEANS", 500)
-    regions = fit_regions(rng.normal(size=(501, 2)), "kmeans", 4, n_classes=2)
-    assert used == [501]
+    monkeypatch.setattr(module, "BATCH_SAMPLE", 300)
+    regions = fit_regions(rng.normal(size=(4000, 2)), "kmeans", 4, n_classes=2)
+    assert used == [4 * 512]
+    assert len(regions.labels) == 4000
     assert regions.n_regions == 4
 
 

@@ -26,6 +26,7 @@ from structsmooth.assign import (
     GaussianAssigner,
     NearestCenter,
     NearestRow,
+    mean_by_label,
 )
 from structsmooth.errors import InvalidInputError, MergedClustersWarning
 from structsmooth.validation import check_integer
@@ -33,6 +34,8 @@ from structsmooth.validation import check_integer
 # Lloyd's algorithm up to this many rows, mini-batches beyond.
 FULL_KMEANS = 50_000
 MINI_BATCH = 4096
+# Mini-batches are drawn from a sample: more rows would only be read more slowly.
+BATCH_SAMPLE = 100_000
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,8 @@ def fit_regions(
     X : ndarray or CSR matrix of shape (n, d)
         Reduced features.
     clusterer : {"kmeans", "gmm"} or scikit-learn clusterer
-        "kmeans" takes mini-batches above 50 000 rows. A clusterer is cloned; one
+        "kmeans" takes mini-batches above 50 000 rows, from a sample of 100 000, and
+        assigns all rows to the centers. A clusterer is cloned; one
         without ``predict`` gives a new row the cluster of its nearest training row,
         and noise (label -1) goes to the nearest cluster.
     n_clusters : int or "auto"
@@ -185,12 +189,15 @@ def _fit_kmeans(X: Any, n_clusters: int, random_state: Any) -> Assigner:
         "n_init": 1,
         "random_state": random_state,
     }
-    model = (
-        KMeans(**options)
-        if X.shape[0] <= FULL_KMEANS
-        else MiniBatchKMeans(batch_size=MINI_BATCH, **options)
-    )
-    model.fit(X[_order_of_rows(X)])
+    order = _order_of_rows(X)
+    if X.shape[0] <= FULL_KMEANS:
+        model = KMeans(**options).fit(X[order])
+    else:
+        n_sample = min(X.shape[0], max(BATCH_SAMPLE, 512 * n_clusters))
+        draws = check_random_state(random_state).permutation(X.shape[0])[:n_sample]
+        model = MiniBatchKMeans(
+            batch_size=MINI_BATCH, compute_labels=False, **options
+        ).fit(X[order[draws]])
     return NearestCenter(np.asarray(model.cluster_centers_, dtype=np.float64))
 
 
@@ -289,14 +296,14 @@ def _merge_small(
 
 def _centers(X: Any, labels: NDArray[np.int64], n_clusters: int) -> NDArray[np.float64]:
     """Return the mean row of each cluster; of an empty one zeros."""
+    if not sp.issparse(X):
+        return mean_by_label(np.ascontiguousarray(X), labels, n_clusters)
     inside = np.flatnonzero(labels >= 0)
     sizes = np.bincount(labels[inside], minlength=n_clusters)
     member = sp.csr_matrix(
         (np.ones(len(inside)), (labels[inside], inside)), (n_clusters, X.shape[0])
     )
-    sums = member @ X
-    if sp.issparse(sums):
-        sums = sums.toarray()
+    sums = (member @ X).toarray()
     return np.asarray(sums / np.maximum(sizes, 1)[:, np.newaxis], dtype=np.float64)
 
 
