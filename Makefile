@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types imports unit theory picture clean
+.PHONY: help demo test lint types imports unit theory bench picture clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -44,6 +44,14 @@ unit: $(VENV)/.test ## the tests and the doctests
 
 theory: $(VENV)/.test ## only the theorems, on larger samples
 	STRUCTSMOOTH_THEORY=full $(BIN)/python -m pytest -n 2 -q tests/theory
+
+$(VENV)/.bench: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) -e '.[bench]'
+	@touch $(VENV)/.core $@
+
+bench: $(VENV)/.bench ## speed against peers, into benchmarks/results (about 15 minutes)
+	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.crossover | tee benchmarks/results/crossover.md
 
 picture: $(VENV)/.test ## draw the picture in the README
 	$(BIN)/python examples/plot_map.py docs/map.png

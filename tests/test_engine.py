@@ -78,6 +78,8 @@ def with_distinct(build):
 
     def edges(X):
         first = first_of_equal(X)
+        if first is None:
+            return as_tree(build(X))
         distinct = np.flatnonzero(first == np.arange(len(X)))
         equal = np.flatnonzero(first != np.arange(len(X)))
         if len(distinct) == 1:
@@ -232,6 +234,7 @@ def test_distances_in_the_shadow_are_within_their_slack(rng, kind, rotate):
 def test_equal_rows_are_found_whatever_their_sign_of_zero():
     X = np.array([[0.0, 1.0], [2.0, 3.0], [-0.0, 1.0], [2.0, 3.0], [0.0, 1.0]])
     assert first_of_equal(X).tolist() == [0, 1, 0, 1, 0]
+    assert first_of_equal(X[:2]) is None
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

@@ -116,7 +116,7 @@ def nearest_neighbors(X: ArrayLike, k: int, n_jobs: int | None = None) -> Neighb
     k = check_integer(k, "k", 1, len(features) - 1)
     scaled, exponent = _scaled(features)
     indices, squared = find_neighbors(scaled, k, effective_n_jobs(n_jobs))
-    return Neighbors(indices, np.ldexp(np.sqrt(squared), exponent))
+    return Neighbors(indices, _lengths(squared, exponent))
 
 
 def minimum_spanning_tree(
@@ -129,12 +129,23 @@ def minimum_spanning_tree(
     """
     scaled, exponent = _scaled(X)
     left, right, squared = spanning_edges(scaled, n_threads, workload)
-    edges = np.column_stack([np.minimum(left, right), np.maximum(left, right)])
-    order = np.lexsort((edges[:, 1], edges[:, 0], squared))
+    low, high = np.minimum(left, right), np.maximum(left, right)
+    order = np.argsort(squared)
+    ascending = squared[order]
+    is_tied = np.zeros(len(order) + 1, dtype=bool)
+    is_tied[1:-1] = ascending[1:] == ascending[:-1]
+    tied = np.flatnonzero(is_tied[1:] | is_tied[:-1])
+    some = order[tied]  # only among equal lengths do the rows matter
+    order[tied] = some[np.lexsort((high[some], low[some], squared[some]))]
     return SpanningTree(
-        edges=np.ascontiguousarray(edges[order]),
-        lengths=np.ldexp(np.sqrt(squared[order]), exponent),
+        edges=np.column_stack([low[order], high[order]]),
+        lengths=_lengths(ascending, exponent),
     )
+
+
+def _lengths(squared: NDArray[np.float64], exponent: int) -> NDArray[np.float64]:
+    lengths = np.sqrt(squared)
+    return np.ldexp(lengths, exponent) if exponent else lengths
 
 
 def _scaled(X: NDArray[Any]) -> tuple[NDArray[Any], int]:

@@ -9,206 +9,301 @@ tree of boxes themselves.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.kernels import kernel
 from structsmooth.tree.exact import precedes, root_of, squared_distance
-from structsmooth.tree.lists import STACK, Lists
+from structsmooth.tree.lists import STACK, Lists, in_threads
 from structsmooth.tree.panels import Layout, box_distance
 from structsmooth.tree.tiles import PANEL, ROWS, lowest_bit, tile_below
 
 _INFINITY = np.float32(np.inf)
 # Search when fewer than one in this many components is certain of its edge.
-FEW_CERTAIN = 20
+FEW_CERTAIN = 8
 
 
-@kernel
-def boruvka(
-    X: NDArray[Any],
-    source: NDArray[np.int64],
-    layout: Layout,
-    lists: Lists,
-    squared: NDArray[np.float64],
-    beyond: NDArray[np.float64],
-    slack: NDArray[np.float64],
-    scale: float,
-    relative: float,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return the ends (as places) and squared lengths of the tree's edges."""
-    n, k = squared.shape
-    parent = np.arange(n)
-    component = np.arange(n)
-    n_components = n
-    following = np.zeros(n, np.int64)  # the first list entry that may lead outside
-    best = np.empty(n)  # of each component: squared length and ends of its edge
-    best_from = np.empty(n, np.int64)
-    best_to = np.empty(n, np.int64)
-    doubt = np.empty(n)  # and the smallest bound that could hide a shorter one
-    left = np.empty(n - 1, np.int64)
-    right = np.empty(n - 1, np.int64)
-    lengths = np.empty(n - 1)
-    n_edges = 0
-    while n_components > 1:
-        best[:n_components] = np.inf
-        doubt[:n_components] = np.inf
-        for i in range(n):
-            own = component[i]
-            slot = following[i]
-            while slot < k and (
-                lists.place[i, slot] >= 0 and component[lists.place[i, slot]] == own
-            ):
-                slot += 1
-            following[i] = slot
-            has_entry = slot < k and lists.place[i, slot] >= 0
-            if has_entry and _is_better(
-                squared[i, slot],
-                source[i],
-                source[lists.place[i, slot]],
-                own,
-                best,
-                best_from,
-                best_to,
-                source,
-            ):
-                best[own] = squared[i, slot]
-                best_from[own], best_to[own] = i, lists.place[i, slot]
-            if not has_entry or squared[i, slot] >= beyond[i]:
-                doubt[own] = min(doubt[own], beyond[i])
-        n_certain = 0
-        for c in range(n_components):
-            n_certain += best[c] < doubt[c]
-        if n_certain * FEW_CERTAIN < n_components:
-            spared = _search_for_all_but_one(
-                X,
-                source,
-                layout,
-                lists,
-                squared,
-                beyond,
-                following,
-                component,
-                n_components,
-                best,
-                best_from,
-                best_to,
-                slack,
-                scale,
-                relative,
-            )
-            for c in range(n_components):
-                doubt[c] = doubt[c] if c == spared else np.inf
-        for c in range(n_components):
-            if best[c] < doubt[c]:
-                a, b = root_of(parent, best_from[c]), root_of(parent, best_to[c])
-                if a != b:
-                    parent[max(a, b)] = min(a, b)
-                    left[n_edges], right[n_edges] = best_from[c], best_to[c]
-                    lengths[n_edges] = best[c]
-                    n_edges += 1
-        n_components = _number_components(parent, component)
-    return left, right, lengths
+class Problem(NamedTuple):
+    """All that is known of the points, by place.
 
-
-@kernel
-def _number_components(parent: NDArray[np.int64], component: NDArray[np.int64]) -> int:
-    """Give the components numbers; a root comes before all others of its set."""
-    count = 0
-    for i in range(len(parent)):
-        root = root_of(parent, i)
-        if root == i:
-            component[i] = count
-            count += 1
-        else:
-            component[i] = component[root]
-    return count
-
-
-@kernel
-def _is_better(
-    squared: float,
-    a: int,
-    b: int,
-    own: int,
-    best: NDArray[np.float64],
-    best_from: NDArray[np.int64],
-    best_to: NDArray[np.int64],
-    source: NDArray[np.int64],
-) -> bool:
-    """Whether the edge of rows a and b comes before the component's best one."""
-    if squared != best[own]:
-        return squared < best[own]
-    if best[own] == np.inf:
-        return False
-    return precedes(
-        squared, a, b, best[own], source[best_from[own]], source[best_to[own]]
-    )
-
-
-@kernel
-def _search_for_all_but_one(
-    X: NDArray[Any],
-    source: NDArray[np.int64],
-    layout: Layout,
-    lists: Lists,
-    squared: NDArray[np.float64],
-    beyond: NDArray[np.float64],
-    following: NDArray[np.int64],
-    component: NDArray[np.int64],
-    n_components: int,
-    best: NDArray[np.float64],
-    best_from: NDArray[np.int64],
-    best_to: NDArray[np.int64],
-    slack: NDArray[np.float64],
-    scale: float,
-    relative: float,
-) -> int:
-    """Make the best edges of all components but the largest certain.
-
-    The largest one is spared, because the others will join it anyway; its number is
-    returned. Afterwards ``beyond`` bounds what leads out of a point's component.
+    Attributes
+    ----------
+    X : ndarray of shape (n, d)
+        The data in the order of places.
+    source : ndarray of shape (n,), int64
+        Which row of the input is at each place: what ties are broken by.
+    layout, lists
+        The tree of boxes, and the neighbors found so far.
+    squared : ndarray of shape (n, k), float64
+        Exact squared distances of the neighbors.
+    beyond : ndarray of shape (n,), float64
+        What is not in a point's list, and not in its component, is no nearer.
+    slack, scale, relative
+        How far the shadow can be trusted; see `structsmooth.tree.shadow`.
     """
-    n, d = len(source), layout.rows.shape[1]
+
+    X: NDArray[Any]
+    source: NDArray[np.int64]
+    layout: Layout
+    lists: Lists
+    squared: NDArray[np.float64]
+    beyond: NDArray[np.float64]
+    slack: NDArray[np.float64]
+    scale: float
+    relative: float
+
+
+class Shortest(NamedTuple):
+    """Of each component, the shortest edge that leads out of it."""
+
+    squared: NDArray[np.float64]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+
+
+def boruvka(
+    problem: Problem, n_threads: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return the ends, as places, and squared lengths of the tree's edges."""
+    n = len(problem.source)
+    component = np.arange(n)
+    following = np.zeros(n, dtype=np.int64)  # first list entry that may lead outside
+    shortest = Shortest(np.empty(n), np.empty(n, np.int64), np.empty(n, np.int64))
+    doubt = np.empty(n)  # the smallest bound that could hide a shorter edge
+    tree = Shortest(np.empty(n), np.empty(n, np.int64), np.empty(n, np.int64))
+    n_components, n_edges = n, 0
+    while n_components > 1:
+        n_certain = take_from_lists(
+            problem, component, following, n_components, shortest, doubt
+        )
+        if n_certain * FEW_CERTAIN < n_components:
+            # The largest component is spared: the others will join it anyway.
+            sizes = np.bincount(component, minlength=n_components)
+            spared = int(np.argmax(sizes))
+            _search(problem, component, following, spared, shortest, n_threads)
+            _raise_bounds(problem.beyond, component, spared, shortest)
+            doubt[:spared] = np.inf
+            doubt[spared + 1 : n_components] = np.inf
+        n_edges = _join(shortest, doubt, n_components, component, tree, n_edges)
+        n_components = n - n_edges
+    return tree.start[: n - 1], tree.end[: n - 1], tree.squared[: n - 1]
+
+
+@kernel
+def take_from_lists(
+    problem: Problem,
+    component: NDArray[np.int64],
+    following: NDArray[np.int64],
+    n_components: int,
+    shortest: Shortest,
+    doubt: NDArray[np.float64],
+) -> int:
+    """Set the shortest listed edge of each component; how many are certain."""
+    n, k = problem.squared.shape
+    place, squared = problem.lists.place, problem.squared
+    shortest.squared[:n_components] = np.inf
+    doubt[:n_components] = np.inf
+    for i in range(n):
+        own = component[i]
+        slot = following[i]
+        while slot < k and place[i, slot] >= 0 and component[place[i, slot]] == own:
+            slot += 1
+        following[i] = slot
+        has_entry = slot < k and place[i, slot] >= 0
+        if has_entry and squared[i, slot] <= shortest.squared[own]:
+            _offer(problem.source, own, i, place[i, slot], squared[i, slot], shortest)
+        if not has_entry or squared[i, slot] >= problem.beyond[i]:
+            doubt[own] = min(doubt[own], problem.beyond[i])
+    n_certain = 0
+    for c in range(n_components):
+        n_certain += shortest.squared[c] < doubt[c]
+    return n_certain
+
+
+@kernel
+def _offer(
+    source: NDArray[np.int64],
+    own: int,
+    i: int,
+    j: int,
+    squared: float,
+    shortest: Shortest,
+) -> bool:
+    """Let a component change to the edge of places i and j if it comes first."""
+    if shortest.squared[own] != np.inf and not precedes(
+        squared,
+        source[i],
+        source[j],
+        shortest.squared[own],
+        source[shortest.start[own]],
+        source[shortest.end[own]],
+    ):
+        return False
+    shortest.squared[own] = squared
+    shortest.start[own] = i
+    shortest.end[own] = j
+    return True
+
+
+@kernel
+def _join(
+    shortest: Shortest,
+    doubt: NDArray[np.float64],
+    n_components: int,
+    component: NDArray[np.int64],
+    tree: Shortest,
+    n_edges: int,
+) -> int:
+    """Add the certain edges to the tree, and give the merged components new numbers."""
+    parent = np.arange(n_components)
+    for c in range(n_components):
+        if shortest.squared[c] < doubt[c]:
+            a, b = root_of(parent, c), root_of(parent, component[shortest.end[c]])
+            if a != b:  # both sides may have chosen the same edge
+                parent[max(a, b)] = min(a, b)
+                tree.squared[n_edges] = shortest.squared[c]
+                tree.start[n_edges] = shortest.start[c]
+                tree.end[n_edges] = shortest.end[c]
+                n_edges += 1
+    number = np.empty(n_components, np.int64)
+    count = 0
+    for c in range(n_components):
+        root = root_of(parent, c)
+        if root == c:
+            number[c] = count
+            count += 1
+        else:  # a root comes before all others of its set
+            number[c] = number[root]
+    for i in range(len(component)):
+        component[i] = number[component[i]]
+    return n_edges
+
+
+def _search(
+    problem: Problem,
+    component: NDArray[np.int64],
+    following: NDArray[np.int64],
+    spared: int,
+    shortest: Shortest,
+    n_threads: int,
+) -> None:
+    """Make the shortest edges of all components but the spared one certain."""
+    only = _only_component(problem.layout, component)
+    copies = [shortest] + [
+        Shortest(shortest.squared.copy(), shortest.start.copy(), shortest.end.copy())
+        for _ in range(n_threads - 1)
+    ]
+    in_threads(
+        n_threads,
+        lambda number: _search_leaves(
+            problem,
+            component,
+            following,
+            spared,
+            only,
+            copies[number],
+            number,
+            n_threads,
+        ),
+    )
+    for copy in copies[1:]:
+        _take_better(problem.source, copy, int(component.max()) + 1, shortest)
+
+
+@kernel
+def _take_better(
+    source: NDArray[np.int64], others: Shortest, n_components: int, shortest: Shortest
+) -> None:
+    for c in range(n_components):
+        if others.squared[c] <= shortest.squared[c] and others.squared[c] != np.inf:
+            _offer(
+                source, c, others.start[c], others.end[c], others.squared[c], shortest
+            )
+
+
+@kernel
+def _raise_bounds(
+    beyond: NDArray[np.float64],
+    component: NDArray[np.int64],
+    spared: int,
+    shortest: Shortest,
+) -> None:
+    """Note that nothing leads out of a component below its shortest edge."""
+    for i in range(len(beyond)):
+        if component[i] != spared:
+            beyond[i] = max(beyond[i], shortest.squared[component[i]])
+
+
+@kernel
+def _only_component(layout: Layout, component: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return for each node the component of all its points, -1 if they differ."""
+    n, n_nodes = len(component), len(layout.start)
+    first_leaf = n_nodes // 2
+    only = np.empty(n_nodes, np.int64)
+    for node in range(n_nodes - 1, -1, -1):
+        if node < first_leaf:
+            left, right = only[2 * node + 1], only[2 * node + 2]
+            only[node] = left if left == right else -1
+            continue
+        begin, stop = layout.start[node] * PANEL, min(layout.end[node] * PANEL, n)
+        only[node] = component[min(begin, n - 1)]
+        for i in range(begin, stop):
+            if component[i] != only[node]:
+                only[node] = -1
+                break
+    return only
+
+
+@kernel
+def _search_leaves(
+    problem: Problem,
+    component: NDArray[np.int64],
+    following: NDArray[np.int64],
+    spared: int,
+    only: NDArray[np.int64],
+    shortest: Shortest,
+    first: int,
+    step: int,
+) -> None:
+    """Search for the points in doubt of the leaves number first, first + step, ..."""
+    layout = problem.layout
+    n, d = len(component), layout.rows.shape[1]
+    k = problem.squared.shape[1]
     n_nodes = len(layout.start)
     first_leaf = n_nodes // 2
-    k = squared.shape[1]
-    size = np.zeros(n_components, np.int64)
-    for i in range(n):
-        size[component[i]] += 1
-    spared = int(np.argmax(size))
-    only = _only_component(layout, component)
-
     widest = 0
     for leaf in range(first_leaf, n_nodes):
         widest = max(widest, layout.end[leaf] - layout.start[leaf])
     query = np.zeros((widest * PANEL, d), np.float32)
     limit = np.empty(widest * PANEL, np.float32)
-    place = np.empty(widest * PANEL, np.int64)
+    asking = np.empty(widest * PANEL, np.int64)
     low = np.empty(d, np.float32)
     high = np.empty(d, np.float32)
     nothing = np.full(PANEL, -_INFINITY)
     out = np.empty(ROWS * PANEL, np.float32)
     stack = np.empty(STACK, np.int64)
     gap_of = np.empty(STACK, np.float32)
-    safety = np.float32(1.0 - relative)
+    safety = np.float32(1.0 - problem.relative)
+    lows, highs = layout.low, layout.high
 
-    for leaf in range(first_leaf, n_nodes):
+    for leaf in range(first_leaf + first, n_nodes, step):
         # The points of this leaf that are in doubt, and the box around them.
         count = 0
-        shared = -1  # their component, if it is the same for all
+        shared = -2  # their component, if it is the same for all
         low[:] = _INFINITY
         high[:] = -_INFINITY
         for i in range(layout.start[leaf] * PANEL, min(layout.end[leaf] * PANEL, n)):
             own, slot = component[i], following[i]
             knows = slot < k and (
-                lists.place[i, slot] >= 0 and squared[i, slot] < beyond[i]
+                problem.lists.place[i, slot] >= 0
+                and problem.squared[i, slot] < problem.beyond[i]
             )
-            if own == spared or knows or beyond[i] > best[own]:
+            if own == spared or knows or problem.beyond[i] > shortest.squared[own]:
                 continue
             shared = own if count == 0 or shared == own else -2
-            place[count] = i
+            asking[count] = i
             for feature in range(d):
                 value = layout.rows[i, feature]
                 query[count, feature] = value
@@ -219,7 +314,7 @@ def _search_for_all_but_one(
             continue
         n_rows = (count + ROWS - 1) // ROWS * ROWS
         largest = _set_limits(
-            limit, place, count, n_rows, component, best, slack, scale, relative
+            problem, component, shortest, asking, count, n_rows, limit
         )
         stack[0] = 0
         gap_of[0] = np.float32(0.0)
@@ -232,8 +327,8 @@ def _search_for_all_but_one(
             if node < first_leaf:
                 # The nearer child is looked at first.
                 near, far = 2 * node + 1, 2 * node + 2
-                near_gap = box_distance(low, high, layout.low[near], layout.high[near])
-                far_gap = box_distance(low, high, layout.low[far], layout.high[far])
+                near_gap = box_distance(low, high, lows, highs, near)
+                far_gap = box_distance(low, high, lows, highs, far)
                 if far_gap < near_gap:
                     near, far = far, near
                     near_gap, far_gap = far_gap, near_gap
@@ -255,77 +350,41 @@ def _search_for_all_but_one(
                     while mask != 0:
                         bit = lowest_bit(mask)
                         mask &= mask - np.uint64(1)
-                        i, j = place[row + bit // PANEL], panel * PANEL + bit % PANEL
+                        i, j = asking[row + bit // PANEL], panel * PANEL + bit % PANEL
                         own = component[i]
-                        if component[j] == own:
-                            continue
-                        value = squared_distance(X, source[i], source[j])
-                        if _is_better(
-                            value,
-                            source[i],
-                            source[j],
-                            own,
-                            best,
-                            best_from,
-                            best_to,
-                            source,
-                        ):
-                            best[own] = value
-                            best_from[own], best_to[own] = i, j
-                            improved = True
+                        if component[j] != own:
+                            value = squared_distance(problem.X, i, j)
+                            if value <= shortest.squared[own]:
+                                improved |= _offer(
+                                    problem.source, own, i, j, value, shortest
+                                )
             if improved:
                 largest = _set_limits(
-                    limit, place, count, n_rows, component, best, slack, scale, relative
+                    problem, component, shortest, asking, count, n_rows, limit
                 )
-    for i in range(n):
-        if component[i] != spared:
-            beyond[i] = max(beyond[i], best[component[i]])
-    return spared
-
-
-@kernel
-def _only_component(layout: Layout, component: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return for each node the component of all its points, -1 if they differ."""
-    n, n_nodes = len(component), len(layout.start)
-    first_leaf = n_nodes // 2
-    only = np.empty(n_nodes, np.int64)
-    for node in range(n_nodes - 1, -1, -1):
-        if node < first_leaf:
-            left, right = only[2 * node + 1], only[2 * node + 2]
-            only[node] = left if left == right else -1
-        else:
-            only[node] = component[min(layout.start[node] * PANEL, n - 1)]
-            for i in range(
-                layout.start[node] * PANEL, min(layout.end[node] * PANEL, n)
-            ):
-                if component[i] != only[node]:
-                    only[node] = -1
-                    break
-    return only
 
 
 @kernel
 def _set_limits(
-    limit: NDArray[np.float32],
-    place: NDArray[np.int64],
+    problem: Problem,
+    component: NDArray[np.int64],
+    shortest: Shortest,
+    asking: NDArray[np.int64],
     count: int,
     n_rows: int,
-    component: NDArray[np.int64],
-    best: NDArray[np.float64],
-    slack: NDArray[np.float64],
-    scale: float,
-    relative: float,
+    limit: NDArray[np.float32],
 ) -> np.float32:
     """Set what a squared distance in the shadow must be below to be worth a look.
 
     Whatever is as short as the best edge, or shorter, is below. Returns the largest.
     """
     largest = -_INFINITY
+    certain = 1.0 - problem.relative
     for row in range(count):
-        i = place[row]
-        reach = np.sqrt(best[component[i]]) * scale + slack[i]
-        reach = reach / (1.0 - relative)
-        limit[row] = np.float32(reach * reach / (1.0 - relative) * 1.000001)
+        i = asking[row]
+        reach = np.sqrt(shortest.squared[component[i]]) * problem.scale
+        reach = (reach + problem.slack[i]) / certain
+        limit[row] = np.float32(reach * reach / certain * 1.000001)
         largest = max(largest, limit[row])
     limit[count:n_rows] = -_INFINITY
     return largest

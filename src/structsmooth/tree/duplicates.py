@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from structsmooth.kernels import kernel
 
 
-def first_of_equal(X: NDArray[Any]) -> NDArray[np.int64]:
-    """Return for each row the first row that is equal to it."""
+def first_of_equal(X: NDArray[Any]) -> NDArray[np.int64] | None:
+    """Return for each row the first row that is equal to it, None if all differ."""
     hashes = _hash_rows(X)
-    order = np.argsort(hashes, kind="stable")
-    if (hashes[order[1:]] != hashes[order[:-1]]).all():
-        return np.arange(len(X))
-    return _match(X, hashes, order)
+    in_order = np.sort(hashes)
+    if (in_order[1:] != in_order[:-1]).all():
+        return None
+    return _match(X, hashes, np.argsort(hashes, kind="stable"))
 
 
 @kernel

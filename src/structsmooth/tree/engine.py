@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structsmooth.tree.boruvka import boruvka
+from structsmooth.tree.boruvka import Problem, boruvka
 from structsmooth.tree.lists import Lists, nearest_lists, refine
 from structsmooth.tree.panels import Layout, lay_out
 from structsmooth.tree.shadow import Shadow, cast_shadow
@@ -15,7 +15,7 @@ from structsmooth.tree.shadow import Shadow, cast_shadow
 # Neighbors in a list: fewer are found sooner, more leave less to search for later.
 N_LISTED = 5
 # Panels of sixteen in a leaf: features up to, panels.
-LEAF_PANELS = ((3, 1), (8, 2), (np.inf, 4))
+LEAF_PANELS = ((8, 2), (np.inf, 4))
 # A rotation pays when there are this many rows for each feature.
 ROTATE_ROWS = 8
 
@@ -38,10 +38,10 @@ def engine_edges(
     n = len(X)
     k = min(n - 1, N_LISTED)
     layout, shadow, lists = search_shadow(X, k, n_threads)
-    slack = shadow.slack[layout.order]
-    bounds = (slack, shadow.scale, shadow.relative)
-    squared, beyond = refine(X, layout.order, lists, *bounds, n_threads)
-    left, right, lengths = boruvka(
-        X, layout.order, layout, lists, squared, beyond, *bounds
-    )
-    return layout.order[left], layout.order[right], lengths
+    source = layout.order
+    ordered = X[source]
+    trust = (shadow.slack[source], shadow.scale, shadow.relative)
+    squared, beyond = refine(ordered, source, lists, *trust, n_threads)
+    problem = Problem(ordered, source, layout, lists, squared, beyond, *trust)
+    left, right, lengths = boruvka(problem, n_threads)
+    return source[left], source[right], lengths

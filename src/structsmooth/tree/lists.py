@@ -206,7 +206,7 @@ def search_pairs(
             node = stack[depth]
             if last_leaf[node] <= leaf or node == sibling:
                 continue
-            gap = box_distance(low, high, layout.low[node], layout.high[node])
+            gap = box_distance(low, high, layout.low, layout.high, node)
             if gap * safety >= max(leaf_limit[leaf], leaf_limit[node]):
                 continue
             if node < first_leaf:
@@ -247,10 +247,10 @@ def refine(
 
     Parameters
     ----------
-    X : ndarray of shape (rows, d)
-        The data.
+    X : ndarray of shape (n, d)
+        The data in the order of places.
     source : ndarray of shape (n,), int64
-        Which row of X is at each place.
+        Which row of the input is at each place: what ties are broken by.
     lists : Lists
         Sorted anew here, by the order of edges.
     slack, scale, relative
@@ -308,7 +308,7 @@ def _refine_places(
             neighbor = lists.place[i, slot]
             if neighbor < 0:
                 break
-            value = squared_distance(X, source[i], source[neighbor])
+            value = squared_distance(X, i, neighbor)
             to = slot
             while to > 0 and precedes(
                 value,

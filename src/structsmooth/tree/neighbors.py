@@ -40,7 +40,13 @@ def find_neighbors(
     layout, shadow, lists = search_shadow(X, wider, n_threads)
     order = layout.order
     found, beyond = refine(
-        X, order, lists, shadow.slack[order], shadow.scale, shadow.relative, n_threads
+        X[order],
+        order,
+        lists,
+        shadow.slack[order],
+        shadow.scale,
+        shadow.relative,
+        n_threads,
     )
     is_certain = (found[:, k - 1] < beyond) | (wider == n - 1)
     indices[order] = order[lists.place[:n, :k]]

@@ -18,7 +18,7 @@ from structsmooth.tree.tiles import PANEL
 _NAN = np.float32(np.nan)
 _INFINITY = np.float32(np.inf)
 # A node's widest coordinate is judged by at most this many of its points.
-SPREAD_SAMPLE = 256
+SPREAD_SAMPLE = 64
 
 
 class Layout(NamedTuple):
@@ -155,14 +155,18 @@ def _select(
 def box_distance(
     low: NDArray[np.float32],
     high: NDArray[np.float32],
-    other_low: NDArray[np.float32],
-    other_high: NDArray[np.float32],
+    lows: NDArray[np.float32],
+    highs: NDArray[np.float32],
+    node: int,
 ) -> np.float32:
-    """Return the squared distance of two boxes, 0 if they overlap."""
+    """Return the squared distance of a box to that of a node, 0 if they overlap.
+
+    The node's row is looked up here, because a slice would cost more than the sum.
+    """
     total = np.float32(0.0)
     for feature in range(low.shape[0]):
         gap = max(
-            low[feature] - other_high[feature], other_low[feature] - high[feature]
+            low[feature] - highs[node, feature], lows[node, feature] - high[feature]
         )
         gap = max(gap, np.float32(0.0))
         total += gap * gap

@@ -50,15 +50,14 @@ def prim_seconds(n: int, d: int) -> float:
 def spanning_edges(X: NDArray[Any], n_threads: int, workload: float | None) -> Edges:
     """Return the ends and squared lengths of the edges of the tree of X's rows."""
     path = _affordable_path(len(X), X.shape[1], workload)
-    if path == "prim":
-        return prim(np.array(X.T, dtype=np.float64, order="C"))
-    first = first_of_equal(X)
-    is_first = first == np.arange(len(X))
-    if is_first.all():
+    first = None if path == "prim" else first_of_equal(X)
+    if first is None:
         return _build(path, X, n_threads)
+    is_first = first == np.arange(len(X))
     distinct = np.flatnonzero(is_first)
     equal = np.flatnonzero(~is_first)
-    left, right, squared = spanning_edges(X[distinct], n_threads, workload)
+    path = _affordable_path(len(distinct), X.shape[1], workload)
+    left, right, squared = _build(path, X[distinct], n_threads)
     return (
         np.concatenate([first[equal], distinct[left]]),
         np.concatenate([equal, distinct[right]]),
@@ -67,6 +66,8 @@ def spanning_edges(X: NDArray[Any], n_threads: int, workload: float | None) -> E
 
 
 def _build(path: str, X: NDArray[Any], n_threads: int) -> Edges:
+    if path == "prim":
+        return prim(np.array(X.T, dtype=np.float64, order="C"))
     if path == "products":
         return products.prim_by_products(X)
     return engine.engine_edges(X, n_threads)
@@ -77,7 +78,7 @@ def _affordable_path(n: int, d: int, workload: float | None) -> str:
     path = choose_path(n, d)
     if path == "prim":
         return path
-    main = products.grow if path == "products" else boruvka.boruvka
+    main = products.grow if path == "products" else boruvka.take_from_lists
     seconds = prim_seconds(n, d) if workload is None else workload
     if is_compiled(main) or seconds > COMPILE_SECONDS[path]:
         return path

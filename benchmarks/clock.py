@@ -1,0 +1,55 @@
+"""Timing, and what a reader must know of the machine."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+PACKAGES = (
+    "structsmooth",
+    "numpy",
+    "numba",
+    "scipy",
+    "scikit-learn",
+    "quitefastmst",
+    "hdbscan",
+    "fast_hdbscan",
+    "mlpack",
+)
+
+
+def seconds(function, repeats, clock=time.process_time):
+    """Return the least of several timings; CPU seconds, for machines are shared."""
+    least = float("inf")
+    for _ in range(repeats):
+        start = clock()
+        function()
+        least = min(least, clock() - start)
+        if least > 20.0:
+            break
+    return least
+
+
+def machine():
+    """Return processor, thread settings and versions."""
+    described = Path("/proc/cpuinfo")
+    lines = described.read_text().splitlines() if described.is_file() else []
+    models = [line for line in lines if line.startswith("model name")]
+    found = {}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "absent"
+    return {
+        "processor": models[0].split(":")[1].strip()
+        if models
+        else platform.processor(),
+        "cores": os.cpu_count(),
+        "threads": 1,
+        "python": platform.python_version(),
+        "versions": found,
+    }

@@ -1,0 +1,84 @@
+"""What is paid once: memory above the input, and the first call on a new machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+FIRST_CALL = """
+import time
+import numpy as np
+from structsmooth import euclidean_mst
+X = np.random.default_rng(0).normal(size=(1000, 16))
+start = time.perf_counter()
+euclidean_mst(X)
+print(time.perf_counter() - start)
+"""
+MEMORY = """
+from benchmarks.cases import blobs, table_cluster
+from structsmooth import euclidean_mst
+
+def peak():
+    with open("/proc/self/status") as stream:
+        line = next(line for line in stream if line.startswith("VmHWM"))
+    return int(line.split()[1]) / 1024
+
+import numpy as np
+X = np.load({path!r})
+euclidean_mst(blobs(5000, 28))  # load the kernels
+with open("/proc/self/clear_refs", "w") as stream:
+    stream.write("5")  # forget the peak so far
+before = peak()
+euclidean_mst(X, n_jobs={n_jobs})
+print(peak() - before)
+"""
+
+
+def _run(script, **environment):
+    output = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return float(output.stdout)
+
+
+def _demo(cache, out):
+    start = time.perf_counter()
+    subprocess.run(
+        [sys.executable, "-m", "structsmooth", "demo", "-q", "-o", out],
+        env=os.environ | {"NUMBA_CACHE_DIR": cache},
+        check=True,
+    )
+    return time.perf_counter() - start
+
+
+def run():
+    """Return seconds and megabytes, and say them on the way."""
+    import numpy as np
+
+    from benchmarks.cases import table_cluster
+
+    results = {}
+    with tempfile.TemporaryDirectory() as cache:
+        for name in ("cold", "cached"):
+            spent = _run(FIRST_CALL, NUMBA_CACHE_DIR=cache)
+            results[f"first call on (1 000, 16), {name}, seconds"] = spent
+    with tempfile.TemporaryDirectory() as cache, tempfile.TemporaryDirectory() as out:
+        for name in ("cold", "cached"):
+            results[f"demo, {name}, seconds"] = _demo(cache, f"{out}/demo")
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/X.npy"
+        np.save(path, table_cluster(86_000))
+        for n_jobs in (1, 2):
+            extra = _run(MEMORY.format(path=path, n_jobs=n_jobs))
+            name = f"tree of (86 000, 28), {n_jobs} threads, MB above the input"
+            results[name] = extra
+    print(json.dumps(results, indent=1), flush=True)
+    return {"costs": results}

@@ -1,0 +1,112 @@
+"""The results as a page and a picture."""
+
+from __future__ import annotations
+
+import json
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+
+
+def write(directory):
+    """Write README.md and trees.png from what has been measured."""
+    lines = [
+        "# Benchmarks",
+        "",
+        "Made by `make bench`. Ratios count, not seconds: machines differ and are "
+        "shared. One thread, CPU seconds, the least of up to five runs.",
+    ]
+    if (directory / "trees.json").is_file():
+        measured = json.loads((directory / "trees.json").read_text())
+        lines += _trees(measured)
+        _plot(measured["trees"], directory / "trees.png")
+    if (directory / "fits.json").is_file():
+        lines += _fits(json.loads((directory / "fits.json").read_text()))
+    if (directory / "costs.json").is_file():
+        costs = json.loads((directory / "costs.json").read_text())["costs"]
+        lines += ["", "## What is paid once", "", "| what | value |", "|---|---|"]
+        lines += [f"| {name} | {value:.2f} |" for name, value in costs.items()]
+    (directory / "README.md").write_text("\n".join(lines) + "\n")
+
+
+def _machine(measured):
+    facts = measured["machine"]
+    versions = ", ".join(f"{k} {v}" for k, v in facts["versions"].items())
+    return [
+        "",
+        f"{facts['processor']}, {facts['cores']} cores, {facts['threads']} thread; "
+        f"Python {facts['python']}, {versions}.",
+    ]
+
+
+def _trees(measured):
+    cases = measured["trees"]
+    names = list(dict.fromkeys(name for row in cases.values() for name in row))
+    lines = ["", "## Exact Euclidean minimum spanning trees", ""]
+    lines += ["Seconds, and how many times as long as ours.", ""]
+    lines += ["| | " + " | ".join(cases) + " |", "|---" * (len(cases) + 1) + "|"]
+    for name in names:
+        cells = []
+        for row in cases.values():
+            if name not in row:
+                cells.append("")
+            elif name == "ours":
+                cells.append(f"**{row[name]:.4g}**")
+            else:
+                cells.append(f"{row[name]:.4g} ({row[name] / row['ours']:.2g})")
+        lines.append(f"| {name.replace('_', ' ')} | " + " | ".join(cells) + " |")
+    lines.append("")
+    for name, (single, double) in measured["threads"].items():
+        lines.append(f"- Two threads {name}: {single / double:.2f} x (wall clock).")
+    lines += ["", "![Times of all contenders](trees.png)"]
+    return lines + _machine(measured)
+
+
+def _fits(measured):
+    lines = ["", "## The whole fit, stage by stage", ""]
+    lines += ["| case | line | reduce | cluster | trees and bounds | total |"]
+    lines += ["|---|---|---|---|---|---|"]
+    for case, rows in measured["stages"].items():
+        for line, laps in rows.items():
+            parts = [laps[k] for k in ("reduce", "cluster", "trees and bounds")]
+            cells = [f"{part:.2f}" for part in [*parts, sum(parts)]]
+            if "clusters measured" in laps:
+                line += f" ({laps['clusters measured']} clusters measured)"
+            lines.append(f"| {case} | {line} | " + " | ".join(cells) + " |")
+    lines += ["", "## One tree over all rows, against FeeBee's recipe", ""]
+    lines += ["| rows (256 features) | structsmooth | all distances + scipy | ratio |"]
+    lines += ["|---|---|---|---|"]
+    for n, row in measured["feebee"].items():
+        a, b = row["structsmooth"], row["FeeBee"]
+        lines.append(f"| {n} | {a:.3f} | {b:.3f} | {b / a:.1f} |")
+    lines += ["", "## How a default fit grows", "", "| rows | seconds | times |"]
+    lines += ["|---|---|---|"]
+    before = None
+    for n, spent in measured["growth"].items():
+        factor = "" if before is None else f"{spent / before:.1f}"
+        lines.append(f"| {n} | {spent:.2f} | {factor} |")
+        before = spent
+    return lines + _machine(measured)
+
+
+def _plot(cases, path):
+    names = list(dict.fromkeys(name for row in cases.values() for name in row))
+    figure, axis = plt.subplots(figsize=(9, 4.2), layout="constrained")
+    markers = "osD^vP*X"
+    for name, marker in zip(names, markers, strict=False):
+        points = [
+            (place, row[name] / row["ours"])
+            for place, row in enumerate(cases.values())
+            if name in row
+        ]
+        label = name.replace("_", " ")
+        axis.plot(*zip(*points, strict=True), marker, label=label, ms=8)
+    axis.axhline(1.0, color="0.6", lw=0.8, zorder=0)
+    axis.set_yscale("log")
+    axis.set_xticks(range(len(cases)), list(cases), rotation=15, fontsize=8)
+    axis.set_ylabel("time, relative to ours")
+    axis.legend(fontsize=8, ncols=2)
+    figure.savefig(path, dpi=110)
+    plt.close(figure)

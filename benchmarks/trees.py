@@ -1,0 +1,67 @@
+"""Spanning trees against every peer, one thread, the same data, one run."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from benchmarks import peers
+from benchmarks.cases import TREES, blobs
+from benchmarks.clock import seconds
+
+
+def run():
+    """Return {case: {contender: seconds}}, and the threads' gain."""
+    for contender in peers.ALL:  # compile and import before the clock starts
+        for warm in (blobs(300, 8), blobs(900, 8), blobs(300, 60)):
+            contender(warm)
+    results = {}
+    for case, make in TREES.items():
+        clusters = make()
+        results[case] = {}
+        reference = None
+        for contender in peers.ALL:
+            name = contender.__name__
+            if name in peers.TOO_SLOW.get(case, ()):
+                continue
+            used = clusters[:1] if name in peers.ONE_OF_MANY else clusters
+            lengths = []
+
+            def work(contender=contender, used=used, lengths=lengths):
+                lengths[:] = [contender(X) for X in used]
+
+            spent = seconds(work, 5) * len(clusters) / len(used)
+            results[case][name] = spent
+            if reference is None:
+                reference = lengths[:]
+            elif not np.isnan(lengths[0]):
+                np.testing.assert_allclose(lengths[0], reference[0], rtol=1e-5)
+            print(f"{case:22} {name:20} {spent:10.4f} s", flush=True)
+    return {"trees": results, "threads": _threads()}
+
+
+def _threads():
+    """Return wall-clock gains of two threads: over many clusters, and inside one."""
+    from joblib import Parallel, delayed
+
+    many = TREES["A: 64 x (780, 256)"]()
+    one = TREES["C: (86 000, 28)"]()[0]
+
+    def over(n_jobs):
+        Parallel(n_jobs=n_jobs, prefer="threads")(delayed(peers.ours)(X) for X in many)
+
+    wall = time.perf_counter
+    gains = {
+        "over 64 clusters": (
+            seconds(lambda: over(1), 5, wall),
+            seconds(lambda: over(2), 5, wall),
+        ),
+        "inside (86 000, 28)": (
+            seconds(lambda: peers.ours(one), 3, wall),
+            seconds(lambda: peers.ours_two_threads(one), 3, wall),
+        ),
+    }
+    for name, (single, double) in gains.items():
+        print(f"two threads {name}: {single / double:.2f} x", flush=True)
+    return gains
