@@ -22,7 +22,7 @@ from structsmooth.tree.tiles import PANEL, ROWS, lowest_bit, tile_below
 
 _INFINITY = np.float32(np.inf)
 # Search when fewer than one in this many components is certain of its edge.
-FEW_CERTAIN = 8
+FEW_CERTAIN = 20
 
 
 class Problem(NamedTuple):
@@ -70,23 +70,38 @@ def boruvka(
     n = len(problem.source)
     component = np.arange(n)
     following = np.zeros(n, dtype=np.int64)  # first list entry that may lead outside
+    active = np.arange(n)  # points whose lists are not used up
+    n_active = n
+    settled = np.full(n, np.inf)  # of each component: smallest bound of the others
     shortest = Shortest(np.empty(n), np.empty(n, np.int64), np.empty(n, np.int64))
     doubt = np.empty(n)  # the smallest bound that could hide a shorter edge
     tree = Shortest(np.empty(n), np.empty(n, np.int64), np.empty(n, np.int64))
     n_components, n_edges = n, 0
     while n_components > 1:
-        n_certain = take_from_lists(
-            problem, component, following, n_components, shortest, doubt
+        n_active = take_from_lists(
+            problem,
+            component,
+            following,
+            active[:n_active],
+            n_components,
+            settled,
+            shortest,
+            doubt,
+        )
+        n_certain = np.count_nonzero(
+            shortest.squared[:n_components] < doubt[:n_components]
         )
         if n_certain * FEW_CERTAIN < n_components:
             # The largest component is spared: the others will join it anyway.
             sizes = np.bincount(component, minlength=n_components)
             spared = int(np.argmax(sizes))
             _search(problem, component, following, spared, shortest, n_threads)
-            _raise_bounds(problem.beyond, component, spared, shortest)
+            _raise_bounds(problem.beyond, component, settled, spared, shortest)
             doubt[:spared] = np.inf
             doubt[spared + 1 : n_components] = np.inf
-        n_edges = _join(shortest, doubt, n_components, component, tree, n_edges)
+        n_edges = _join(
+            shortest, doubt, n_components, component, settled, tree, n_edges
+        )
         n_components = n - n_edges
     return tree.start[: n - 1], tree.end[: n - 1], tree.squared[: n - 1]
 
@@ -96,30 +111,38 @@ def take_from_lists(
     problem: Problem,
     component: NDArray[np.int64],
     following: NDArray[np.int64],
+    active: NDArray[np.int64],
     n_components: int,
+    settled: NDArray[np.float64],
     shortest: Shortest,
     doubt: NDArray[np.float64],
 ) -> int:
-    """Set the shortest listed edge of each component; how many are certain."""
-    n, k = problem.squared.shape
+    """Set the shortest listed edge of each component, and what could hide another.
+
+    Points whose lists are used up leave ``active``; how many stay is returned.
+    """
+    k = problem.squared.shape[1]
     place, squared = problem.lists.place, problem.squared
     shortest.squared[:n_components] = np.inf
-    doubt[:n_components] = np.inf
-    for i in range(n):
+    n_active = 0
+    for i in active:
         own = component[i]
         slot = following[i]
         while slot < k and place[i, slot] >= 0 and component[place[i, slot]] == own:
             slot += 1
         following[i] = slot
-        has_entry = slot < k and place[i, slot] >= 0
-        if has_entry and squared[i, slot] <= shortest.squared[own]:
+        if slot == k or place[i, slot] < 0:
+            settled[own] = min(settled[own], problem.beyond[i])
+            continue
+        active[n_active] = i
+        n_active += 1
+        if squared[i, slot] <= shortest.squared[own]:
             _offer(problem.source, own, i, place[i, slot], squared[i, slot], shortest)
-        if not has_entry or squared[i, slot] >= problem.beyond[i]:
-            doubt[own] = min(doubt[own], problem.beyond[i])
-    n_certain = 0
-    for c in range(n_components):
-        n_certain += shortest.squared[c] < doubt[c]
-    return n_certain
+    doubt[:n_components] = settled[:n_components]
+    for i in active[:n_active]:
+        if squared[i, following[i]] >= problem.beyond[i]:
+            doubt[component[i]] = min(doubt[component[i]], problem.beyond[i])
+    return n_active
 
 
 @kernel
@@ -153,6 +176,7 @@ def _join(
     doubt: NDArray[np.float64],
     n_components: int,
     component: NDArray[np.int64],
+    settled: NDArray[np.float64],
     tree: Shortest,
     n_edges: int,
 ) -> int:
@@ -173,9 +197,11 @@ def _join(
         root = root_of(parent, c)
         if root == c:
             number[c] = count
+            settled[count] = settled[c]
             count += 1
         else:  # a root comes before all others of its set
             number[c] = number[root]
+            settled[number[c]] = min(settled[number[c]], settled[c])
     for i in range(len(component)):
         component[i] = number[component[i]]
     return n_edges
@@ -227,10 +253,14 @@ def _take_better(
 def _raise_bounds(
     beyond: NDArray[np.float64],
     component: NDArray[np.int64],
+    settled: NDArray[np.float64],
     spared: int,
     shortest: Shortest,
 ) -> None:
     """Note that nothing leads out of a component below its shortest edge."""
+    for c in range(component.max() + 1):
+        if c != spared:
+            settled[c] = max(settled[c], shortest.squared[c])
     for i in range(len(beyond)):
         if component[i] != spared:
             beyond[i] = max(beyond[i], shortest.squared[component[i]])

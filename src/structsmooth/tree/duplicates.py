@@ -17,8 +17,7 @@ from structsmooth.kernels import kernel
 def first_of_equal(X: NDArray[Any]) -> NDArray[np.int64] | None:
     """Return for each row the first row that is equal to it, None if all differ."""
     hashes = _hash_rows(X)
-    in_order = np.sort(hashes)
-    if (in_order[1:] != in_order[:-1]).all():
+    if _all_differ(hashes):
         return None
     return _match(X, hashes, np.argsort(hashes, kind="stable"))
 
@@ -37,6 +36,25 @@ def _hash_rows(X: NDArray[Any]) -> NDArray[np.uint64]:
             code ^= code >> np.uint64(29)
         hashes[i] = code
     return hashes
+
+
+@kernel
+def _all_differ(hashes: NDArray[np.uint64]) -> bool:
+    """Whether no two hashes are equal, by putting them into a table twice as large."""
+    size = 2
+    while size < 2 * len(hashes):
+        size *= 2
+    mask = np.uint64(size - 1)
+    table = np.zeros(size, np.uint64)  # 0 is free; a hash of 0 counts as 1
+    for code in hashes:
+        value = max(code, np.uint64(1))
+        at = value & mask
+        while table[at] != 0:
+            if table[at] == value:
+                return False
+            at = (at + np.uint64(1)) & mask
+        table[at] = value
+    return True
 
 
 @kernel
