@@ -125,6 +125,15 @@ def test_pipelines_and_searches_as_the_inner_classifier(overlapping):
         make_pipeline(StandardScaler(), LogisticRegression()), smoother
     ).fit(X, y)
     assert piped.score(X, y) > 0.6
+    half = {"logisticregression__sample_weight": np.full(400, 0.5)}
+    plain = SmoothedClassifier(
+        make_pipeline(StandardScaler(), LogisticRegression(C=0.5)), smoother
+    )
+    np.testing.assert_allclose(  # half the weight is half of C
+        piped.fit(X, y, **half).predict_proba(X),
+        plain.fit(X, y).predict_proba(X),
+        atol=1e-3,
+    )
     searched = SmoothedClassifier(
         GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=2), smoother
     ).fit(X, y)

@@ -1,6 +1,7 @@
 """Which cluster a row belongs to, by centers, by density or by the nearest row.
 
-Each assigner but the last is plain arrays and can be stored without pickle.
+The first two kinds are what `StructuralSmoother` makes by itself: plain arrays that can
+be stored without pickle. The others serve clusterers of the user's.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Assigner(Protocol):
         """Return the cluster of each row, -1 for a row that belongs to none."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NearestCenter:
     """A row belongs to the center nearest to it, the first of equally near ones."""
 
@@ -46,27 +47,7 @@ class NearestCenter:
         return _by_dense_chunks(X, lambda rows: _nearest_column(rows, columns))
 
 
-@dataclass(frozen=True)
-class NearestRow:
-    """A row belongs where the nearest of the training rows belongs."""
-
-    rows: NDArray[Any]
-    labels: NDArray[np.int64]
-
-    @property
-    def n_clusters(self) -> int:
-        """The labels count from 0."""
-        return int(self.labels.max()) + 1
-
-    def assign(self, X: Any) -> NDArray[np.int64]:
-        """Return the label of the nearest training row."""
-        columns = np.ascontiguousarray(self.rows.T, dtype=np.float64)
-        return self.labels[
-            _by_dense_chunks(X, lambda rows: _nearest_column(rows, columns))
-        ]
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GaussianAssigner:
     """A row belongs to the mixture component most likely to have made it."""
 
@@ -96,7 +77,27 @@ class GaussianAssigner:
         return np.asarray(scores.argmax(axis=1))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class NearestRow:
+    """A row belongs where the nearest of the training rows belongs."""
+
+    rows: NDArray[Any]
+    labels: NDArray[np.int64]
+
+    @property
+    def n_clusters(self) -> int:
+        """The labels count from 0."""
+        return int(self.labels.max()) + 1
+
+    def assign(self, X: Any) -> NDArray[np.int64]:
+        """Return the label of the nearest training row."""
+        columns = np.ascontiguousarray(self.rows.T, dtype=np.float64)
+        return self.labels[
+            _by_dense_chunks(X, lambda rows: _nearest_column(rows, columns))
+        ]
+
+
+@dataclass(frozen=True, eq=False)
 class ClustererAssigner:
     """The ``predict`` of a scikit-learn clusterer of the user's."""
 

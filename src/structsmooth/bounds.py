@@ -64,8 +64,8 @@ class BayesErrorBounds:
     confidence : float
         Level of the intervals.
     tied_fraction : float
-        Share of the tree's edges that the tie rule alone decides; 0 where fewer
-        than 5 % of them have the length of another.
+        Share of the tree's edges that the tie rule alone decides; 0 where there are
+        at least 95 % as many different lengths as edges.
     """
 
     lower: float

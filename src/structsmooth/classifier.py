@@ -134,12 +134,12 @@ class SmoothedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             name: _safe_indexing(value, rows) if _has_rows(value, n_rows) else value
             for name, value in fit_params.items()
         }
-        given_weights = per_row.pop("sample_weight", None)
+        given_weights = per_row.pop(weight_name, per_row.pop("sample_weight", None))
         if given_weights is not None:
             if np.shape(given_weights) != weights.shape:
                 raise InvalidInputError(
                     f"sample_weight must have one value for each of the {n_rows} rows, "
-                    f"got shape {np.shape(fit_params['sample_weight'])}"
+                    f"got shape {np.shape(given_weights)}"
                 )
             weights = weights * np.asarray(given_weights)
         per_row[weight_name] = weights

@@ -176,9 +176,8 @@ def write_labels(
     kind: Annotated[
         Kind,
         typer.Option(
-            help="soft: a probability for each class; sparse: class number and "
-            "strength; flipped: hard labels drawn at random; expanded: row, class "
-            "number and weight."
+            help="soft: a probability for each class; sparse: label and strength; "
+            "flipped: hard labels drawn at random; expanded: row, label and weight."
         ),
     ] = Kind.soft,
     seed: Seed = 0,
@@ -207,8 +206,10 @@ def write_labels(
                 warnings.simplefilter("ignore")
                 strengths = smoother.predict_strength(dataset.X)
                 coded = smoother.encode(dataset.labels, len(strengths))
-        elif label is not None or labels is not None:
-            raise FileFormatError("--label and --labels are for rows given with --data")
+        elif label is not None or labels is not None or header is not None:
+            raise FileFormatError(
+                "--label, --labels and --header are for rows given with --data"
+            )
         columns = label_columns(kind.value, coded, strengths, smoother.classes_, seed)
         write_columns(output, columns)
         rows = len(next(iter(columns.values())))
@@ -363,8 +364,8 @@ def _print_summary(
     )
     lines = [
         f"Bayes error of the data: {_percent(bounds['lower'])} to "
-        f"{_percent(bounds['upper'])} (no classifier on these features can be more "
-        f"accurate than about {1 - bounds['lower']:.1%}).",
+        f"{_percent(bounds['upper'])} (about {1 - bounds['lower']:.1%} accuracy is the "
+        "most to hope for on these features).",
         f"Classes that overlap most: {pairs}." if pairs else "No classes overlap.",
         f"Strengths: {strength['smallest']:.3f} to {strength['largest']:.3f}, mean "
         f"{strength['mean']:.3f} (uniform label_smoothing="

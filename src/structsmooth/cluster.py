@@ -38,7 +38,7 @@ MINI_BATCH = 4096
 BATCH_SAMPLE = 100_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Regions:
     """A partition of the feature space.
 
@@ -110,9 +110,9 @@ def fit_regions(
     X : ndarray or CSR matrix of shape (n, d)
         Reduced features.
     clusterer : {"kmeans", "gmm"} or scikit-learn clusterer
-        "kmeans" takes mini-batches above 50 000 rows, from a sample of 100 000, and
-        assigns all rows to the centers. A clusterer is cloned; one
-        without ``predict`` gives a new row the cluster of its nearest training row,
+        "kmeans" takes mini-batches above 50 000 rows, from a sample of 100 000 (or 512
+        for each cluster), and assigns all rows to the centers. A clusterer is cloned;
+        one without ``predict`` gives a new row the cluster of its nearest training row,
         and noise (label -1) goes to the nearest cluster.
     n_clusters : int or "auto"
         See `choose_n_clusters`.

@@ -22,7 +22,7 @@ FEW_CROSSINGS = 10
 TYPICAL_EFFECT = 2.5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CrossingCount:
     """How often each pair of classes is joined by an edge of a region's tree.
 
@@ -120,14 +120,20 @@ def cross_tree(
         return CrossingCount(nothing, nothing[:, 0], TYPICAL_EFFECT, 0.0)
     tree = minimum_spanning_tree(X, n_threads, workload)
     effect = _design_effect(tree.edges, coded)
-    tied_fraction = _tied_fraction(X, tree, ties)
+    tied_fraction = _tied_fraction(X, tree, ties, n_threads, workload)
     if ties == "average" and tied_fraction > 0.0:
-        pairs, counts = _average_over_orders(X, coded)
+        pairs, counts = _average_over_orders(X, coded, n_threads, workload)
         return CrossingCount(pairs, counts, effect, tied_fraction)
     return CrossingCount(*crossing_pairs(tree.edges, coded), effect, tied_fraction)
 
 
-def _tied_fraction(X: NDArray[Any], tree: SpanningTree, ties: str) -> float:
+def _tied_fraction(
+    X: NDArray[Any],
+    tree: SpanningTree,
+    ties: str,
+    n_threads: int,
+    workload: float | None,
+) -> float:
     """Return the share of the tree's edges that the tie rule alone decides.
 
     They are those that the same rows in the opposite order do not give. That costs
@@ -139,20 +145,25 @@ def _tied_fraction(X: NDArray[Any], tree: SpanningTree, ties: str) -> float:
     if ties == "index" and repeated < MANY_TIES:
         return 0.0
     backwards = np.arange(n_samples)[::-1]
-    other = np.sort(backwards[minimum_spanning_tree(X[backwards]).edges], axis=1)
+    mirrored = minimum_spanning_tree(X[backwards], n_threads, workload)
+    other = np.sort(backwards[mirrored.edges], axis=1)
     shared = np.isin(tree.edges @ [n_samples, 1], other @ [n_samples, 1])
     return float(np.mean(~shared))
 
 
 def _average_over_orders(
-    X: NDArray[Any], coded: NDArray[np.int64]
+    X: NDArray[Any],
+    coded: NDArray[np.int64],
+    n_threads: int,
+    workload: float | None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the mean count of each pair over trees of randomly ordered rows."""
     generator = np.random.default_rng(0)  # a fixed seed: the same count every time
     ends = []
     for _ in range(N_TIE_ORDERS):
         order = generator.permutation(len(coded))
-        ends.append(order[minimum_spanning_tree(X[order]).edges])
+        tree = minimum_spanning_tree(X[order], n_threads, workload)
+        ends.append(order[tree.edges])
     pairs, counts = crossing_pairs(np.concatenate(ends), coded)
     return pairs, counts / N_TIE_ORDERS
 

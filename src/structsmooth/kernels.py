@@ -36,7 +36,10 @@ def _compile(function: Any, options: dict[str, Any]) -> Any:
 
 
 def is_compiled(function: Any) -> bool:
-    """Whether calling a kernel is quick: it is in memory or in the cache."""
+    """Whether a kernel has been compiled here before, for some type of array.
+
+    Another type, or a newer source, may still need a compilation.
+    """
     if function.signatures:
         return True
     path = function.stats.cache_path

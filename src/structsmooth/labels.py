@@ -194,7 +194,7 @@ def expand_rows(
     return rows, labels, soft[rows, labels]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SparseLabels:
     """Soft labels as what they are made of: a class and a strength for each sample.
 

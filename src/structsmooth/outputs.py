@@ -159,6 +159,8 @@ def write_results(
         (target / SUMMARY).unlink(missing_ok=True)
         for name in [*summary["files"], SUMMARY]:
             (workshop / name).replace(target / name)
+        for name in {"soft_labels.npy"} - set(summary["files"]):
+            (target / name).unlink(missing_ok=True)  # of an earlier, smaller fit
         for unfinished in target.glob(UNFINISHED + "*"):
             shutil.rmtree(unfinished, ignore_errors=True)
     return summary

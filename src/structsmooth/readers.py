@@ -162,7 +162,7 @@ def _npy_error(path: Path, error: Exception) -> FileFormatError:
 
 
 def _as_rows(X: NDArray[Any], path: Path) -> NDArray[Any]:
-    """Return one row a sample, small integers as float32, which holds them exactly."""
+    """Return one row a sample; what float32 holds exactly, such as pixels, as that."""
     if X.ndim < 2 or X.size == 0:
         raise FileFormatError(
             f"{path} must hold a table of features, got an array of shape {X.shape}"

@@ -40,7 +40,7 @@ class Reduction(Protocol):
         """Return the reduced features."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LinearReduction:
     """``(2**-exponent X - center) / scale``, projected; each part may be absent.
 
@@ -87,7 +87,7 @@ class LinearReduction:
         return projected
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TransformerReduction:
     """A fitted scikit-learn transformer of the user's."""
 
@@ -133,9 +133,9 @@ def fit_reduction(
     if exponent:
         X = _scale_by_power(X, -exponent)
     _refuse_constant(X)
-    center, variance = _mean_and_variance(X)
     if reducer is None or reducer == "none":
         return LinearReduction(exponent=exponent)
+    center, variance = _mean_and_variance(X)
     scale = None
     if reducer == "scaled-pca":
         scale = np.sqrt(np.where(variance > 0.0, variance, 1.0))

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from structsmooth.assign import GaussianAssigner, NearestCenter, NearestRow
+from structsmooth.assign import GaussianAssigner, NearestCenter
 from structsmooth.bounds import BayesErrorBounds, combine_bounds
 from structsmooth.cluster import Regions
 from structsmooth.errors import FileFormatError, InvalidInputError
@@ -36,7 +36,6 @@ Smoother = TypeVar("Smoother")
 
 _ASSIGNERS = {
     "nearest_center": NearestCenter,
-    "nearest_row": NearestRow,
     "gaussian": GaussianAssigner,
 }
 _SCALARS = ("alpha_", "beta_", "bias_", "uniform_bias_", "n_features_in_")
@@ -134,7 +133,7 @@ def load_smoother(kind: type[Smoother], path: str | os.PathLike[str]) -> Smoothe
 def write_arrays(
     path: Path, arrays: Arrays, others: dict[str, bytes] | None = None
 ) -> None:
-    """Write arrays by name as ``numpy.savez`` does, the same bytes every time."""
+    """Write arrays by name, as ``numpy.savez_compressed``, the same bytes each time."""
     with zipfile.ZipFile(path, "w") as bundle:
         for name, content in (others or {}).items():
             _add(bundle, name, content)
@@ -216,9 +215,6 @@ def _check_agreement(values: dict[str, Any]) -> None:
     assigner = regions.assigner
     if isinstance(assigner, NearestCenter):
         _require(assigner.centers.shape[1:] == (reduced,))
-    elif isinstance(assigner, NearestRow):
-        _require(assigner.rows.shape == (len(assigner.labels), reduced))
-        _require(_are_indices(assigner.labels, assigner.n_clusters))
     else:
         count = len(assigner.weights)
         _require(assigner.means.shape == (count, reduced))

@@ -22,6 +22,9 @@ from structsmooth.tree.neighbors import find_neighbors
 from structsmooth.tree.paths import spanning_edges
 from structsmooth.validation import check_features, check_integer, check_n_jobs
 
+# Neighboring numbers of this size differ by enough for the square to be normal.
+SMALLEST = 2.0**-430
+
 __all__ = ["Neighbors", "SpanningTree", "euclidean_mst", "nearest_neighbors"]
 
 
@@ -63,8 +66,8 @@ def euclidean_mst(X: ArrayLike, n_jobs: int | None = None) -> SpanningTree:
     Parameters
     ----------
     X : array-like of shape (n, d)
-        Finite numbers of any scale; n may be 1. (Distances more than 150 orders of
-        magnitude below the largest coordinate count as zero.)
+        Finite numbers of any scale; n may be 1. (Values more than 129 orders of
+        magnitude below the largest count as zero where the smallest are that small.)
     n_jobs : int, optional
         Threads for a large tree, as in joblib. It never changes the result.
 
@@ -103,6 +106,8 @@ def nearest_neighbors(X: ArrayLike, k: int, n_jobs: int | None = None) -> Neighb
     -------
     Neighbors
         ``indices`` and ``distances``. Of equally near rows the lower comes first.
+        Rows with more than k + 3 equally near neighbors, as in discrete data, are
+        compared with all others, one by one.
 
     Examples
     --------
@@ -149,14 +154,19 @@ def _lengths(squared: NDArray[np.float64], exponent: int) -> NDArray[np.float64]
 
 
 def _scaled(X: NDArray[Any]) -> tuple[NDArray[Any], int]:
-    """Return X by rows, scaled by a power of two if its squares would leave float64.
+    """Return X by rows, so that squares of differences neither overflow nor vanish.
 
-    A power of two changes no digit of a difference, so equal distances stay equal.
+    Data of extreme size are scaled by a power of two, which changes no digit, so equal
+    distances stay equal. Values that are too small beside the largest become 0.
     """
     X = np.ascontiguousarray(X)
     if X.dtype == np.float32:
-        return X, 0  # the squares of float32 numbers fit
-    exponent = int(np.frexp(max(abs(float(X.min())), abs(float(X.max()))))[1])
-    if abs(exponent) <= 300:
+        return X, 0  # the squares of float32 numbers fit float64
+    size = np.abs(X)
+    exponent = int(np.frexp(size.max())[1])
+    least = float(np.min(size, where=size > 0.0, initial=np.inf))
+    if abs(exponent) <= 300 and least >= SMALLEST:
         return X, 0
-    return np.ldexp(X, -exponent), exponent
+    scaled = np.ldexp(X, -exponent)
+    scaled[np.abs(scaled) < SMALLEST] = 0.0
+    return scaled, exponent

@@ -1,6 +1,7 @@
 """The one definition of a distance and of the order of edges.
 
-Every kernel decides by these functions, so that all of them return the same tree.
+Every kernel decides by these functions, or by the same sums in the same order, so
+that all of them return the same tree.
 """
 
 from __future__ import annotations

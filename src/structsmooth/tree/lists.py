@@ -2,7 +2,7 @@
 
 Each pair of leaves is looked at once, for the lists of both sides. A pair is left out
 when the distance of the two boxes exceeds what any list on either side still takes.
-The result is exact in float32; what that says of the data is worked out in `refine`.
+What the result says of the data, float32 as it is, is worked out in `refine`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The exact k nearest neighbors, by the same search as the trees.
 
 Lists are found in the shadow, with a few places to spare. A row's list is certain if
-its k-th exact distance is below the bound on everything not in the list. The few rows
-for which it is not, among equal distances mostly, are searched one by one.
+its k-th exact distance is below the bound on everything not in the list. Rows for
+which it is not, those with many equally near neighbors, are searched one by one.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from structsmooth.kernels import is_compiled, kernel
 from structsmooth.tree.engine import search_shadow
 from structsmooth.tree.lists import in_threads, refine, search_pairs
+from structsmooth.tree.paths import COMPILE_SECONDS, prim_seconds
 from structsmooth.tree.prim import squared_to_all
 
 # Below this many rows, or until the fast search pays for its compilation, compare all.
 BRUTE_ROWS = 700
-COMPILE_SECONDS = 8.0
 SPARE = 3
 
 
@@ -27,13 +27,14 @@ def find_neighbors(
     X: NDArray[Any], k: int, n_threads: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return row numbers and squared distances of the k nearest of each row."""
-    n, d = X.shape
+    n = len(X)
     indices = np.empty((n, k), dtype=np.int64)
     squared = np.empty((n, k))
     columns = np.array(X.T, dtype=np.float64, order="C")
     everything = np.arange(n)
-    seconds = n * n * (d / 7.5e9 + 1.3e-9)
-    if n <= BRUTE_ROWS or not (is_compiled(search_pairs) or seconds > COMPILE_SECONDS):
+    seconds = 2.0 * prim_seconds(n, X.shape[1])  # Prim sees each pair once, we twice
+    affordable = is_compiled(search_pairs) or seconds > COMPILE_SECONDS["engine"]
+    if n <= BRUTE_ROWS or not affordable:
         _compare_with_all(columns, everything, indices, squared, n_threads)
         return indices, squared
     wider = min(n - 1, k + SPARE)

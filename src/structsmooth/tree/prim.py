@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.kernels import kernel
+from structsmooth.tree.exact import precedes
 
 # Distances of this many points at a time stay in the processor's first cache.
 BLOCK = 1024
@@ -83,9 +84,11 @@ def prim(
             for place in range(start, min(start + STRETCH, n_open)):
                 if nearest[place] == shortest and (
                     chosen < 0
-                    or _precedes(
+                    or precedes(
+                        shortest,
                         row_of[place],
                         nearest_row[place],
+                        shortest,
                         row_of[chosen],
                         nearest_row[chosen],
                     )
@@ -95,13 +98,6 @@ def prim(
         right[step] = nearest_row[chosen]
         lengths[step] = shortest
     return left, right, lengths
-
-
-@kernel
-def _precedes(a: int, b: int, c: int, d: int) -> bool:
-    """Whether edge a-b comes before c-d, which is as long, by (lower, higher row)."""
-    low, other_low = min(a, b), min(c, d)
-    return low < other_low or (low == other_low and max(a, b) < max(c, d))
 
 
 @kernel

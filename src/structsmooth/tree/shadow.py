@@ -1,9 +1,9 @@
 """A float32 copy of the data for finding candidates, and how far it can be trusted.
 
 The shadow is the data moved to a center, rotated to its principal axes (widest
-first), scaled by a power of two and rounded to float32. Distances in the shadow are
-not exact, but their error is bounded, and that is enough: candidates are found by the
-shadow and decided by `structsmooth.tree.exact`.
+first) where that pays, scaled by a power of two and rounded to float32. Distances in
+the shadow are not exact, but their error is bounded, and that is enough: candidates
+are found by the shadow and decided by `structsmooth.tree.exact`.
 
 For a row i and any row j, with ``z`` in the shadow and ``x`` in the data::
 
@@ -11,7 +11,8 @@ For a row i and any row j, with ``z`` in the shadow and ``x`` in the data::
 
 because rounding moves each z by at most c |z|, c about 2**-24. With ``|z_j| <= |z_i|
 + |z_i - z_j|`` the right side needs only row i: a slack of ``2 c |z_i|`` and a
-relative ``c``. So one far outlier does not spoil the bounds of all other rows.
+relative ``c``. So one far outlier does not spoil the bounds of all other rows. A tiny
+constant is added for what underflows.
 """
 
 from __future__ import annotations
@@ -78,6 +79,8 @@ def cast_shadow(X: NDArray[Any], rotate: bool) -> Shadow:
     # float32 rounding, and float64 rounding of a product of matrices, generously.
     share = 2.0**-24 * 1.01 + 16.0 * (d + 8) * 2.0**-53
     common = 16.0 * (d + 8) * 2.0**-53 * float(np.abs(center).max()) * scale * d
+    # Differences below 2**-63 lose digits when they are squared in float32.
+    common += math.sqrt(d) * 2.0**-60
     return Shadow(
         points=points,
         slack=2.0 * share * norms * (1.0 + 1e-6) + 2.0 * common,
