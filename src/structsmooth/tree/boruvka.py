@@ -76,9 +76,55 @@ def boruvka(
     shortest = Shortest(np.empty(n), np.empty(n, np.int64), np.empty(n, np.int64))
     doubt = np.empty(n)  # the smallest bound that could hide a shorter edge
     tree = Shortest(np.empty(n), np.empty(n, np.int64), np.empty(n, np.int64))
-    n_components, n_edges = n, 0
-    while n_components > 1:
-        n_active = take_from_lists(
+    n_edges = 0
+    while True:
+        n_active, n_edges = join_by_lists(
+            problem,
+            component,
+            following,
+            active[:n_active],
+            settled,
+            shortest,
+            doubt,
+            tree,
+            n_edges,
+        )
+        n_components = n - n_edges
+        if n_components == 1:
+            break
+        # The largest component is spared: the others will join it anyway.
+        sizes = np.bincount(component, minlength=n_components)
+        spared = int(np.argmax(sizes))
+        _search(problem, component, following, spared, shortest, n_threads)
+        _raise_bounds(problem.beyond, component, settled, spared, shortest)
+        doubt[:spared] = np.inf
+        doubt[spared + 1 : n_components] = np.inf
+        n_edges = _join(
+            shortest, doubt, n_components, component, settled, tree, n_edges
+        )
+    return tree.start[: n - 1], tree.end[: n - 1], tree.squared[: n - 1]
+
+
+@kernel
+def join_by_lists(
+    problem: Problem,
+    component: NDArray[np.int64],
+    following: NDArray[np.int64],
+    active: NDArray[np.int64],
+    settled: NDArray[np.float64],
+    shortest: Shortest,
+    doubt: NDArray[np.float64],
+    tree: Shortest,
+    n_edges: int,
+) -> tuple[int, int]:
+    """Let components join as long as the lists make enough of them certain.
+
+    Returns how many points are active still, and how many edges the tree has.
+    """
+    n_active = len(active)
+    while n_edges < len(component) - 1:
+        n_components = len(component) - n_edges
+        n_active = _take_from_lists(
             problem,
             component,
             following,
@@ -88,26 +134,19 @@ def boruvka(
             shortest,
             doubt,
         )
-        n_certain = np.count_nonzero(
-            shortest.squared[:n_components] < doubt[:n_components]
-        )
+        n_certain = 0
+        for c in range(n_components):
+            n_certain += shortest.squared[c] < doubt[c]
         if n_certain * FEW_CERTAIN < n_components:
-            # The largest component is spared: the others will join it anyway.
-            sizes = np.bincount(component, minlength=n_components)
-            spared = int(np.argmax(sizes))
-            _search(problem, component, following, spared, shortest, n_threads)
-            _raise_bounds(problem.beyond, component, settled, spared, shortest)
-            doubt[:spared] = np.inf
-            doubt[spared + 1 : n_components] = np.inf
+            break
         n_edges = _join(
             shortest, doubt, n_components, component, settled, tree, n_edges
         )
-        n_components = n - n_edges
-    return tree.start[: n - 1], tree.end[: n - 1], tree.squared[: n - 1]
+    return n_active, n_edges
 
 
 @kernel
-def take_from_lists(
+def _take_from_lists(
     problem: Problem,
     component: NDArray[np.int64],
     following: NDArray[np.int64],

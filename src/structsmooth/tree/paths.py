@@ -78,7 +78,7 @@ def _affordable_path(n: int, d: int, workload: float | None) -> str:
     path = choose_path(n, d)
     if path == "prim":
         return path
-    main = products.grow if path == "products" else boruvka.take_from_lists
+    main = products.grow if path == "products" else boruvka.join_by_lists
     seconds = prim_seconds(n, d) if workload is None else workload
     if is_compiled(main) or seconds > COMPILE_SECONDS[path]:
         return path
