@@ -96,7 +96,13 @@ ALL = (
 # What would take more than some minutes, or memory for n x n distances, is left out;
 # the smaller cases show by how much it would lose.
 TOO_SLOW = {
-    "C: (86 000, 28)": {"hdbscan_prim", "fast_hdbscan", "mlpack", "scipy_dense"},
+    "C: (86 000, 28)": {
+        "scikit_learn_prim",
+        "hdbscan_prim",
+        "fast_hdbscan",
+        "mlpack",
+        "scipy_dense",
+    },
     "(10^6, 2)": {
         "scikit_learn_prim",
         "hdbscan_prim",

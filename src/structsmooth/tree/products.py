@@ -9,6 +9,7 @@ therefore the same as that of `structsmooth.tree.prim`.
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from structsmooth.tree.prim import STRETCH, count_up_to, find_first, smallest
 from structsmooth.tree.shadow import cast_shadow
 
 _INFINITY = np.float32(np.inf)
+_NOTHING = np.empty(0, dtype=np.float32)
+_memory = threading.local()
 
 
 def prim_by_products(
@@ -33,12 +36,24 @@ def prim_by_products(
     absolute = 4.0 * (X.shape[1] + 10) * 2.0**-24 * float(norms.max())
     return grow(
         X,
-        points @ points.T,
+        _inner_products(points),
         norms.astype(np.float32),
         shadow.slack,
         shadow.relative,
         absolute,
     )
+
+
+def _inner_products(points: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return all inner products, in memory that the thread keeps for the next tree.
+
+    To ask the system for fresh memory each time would take as long as the product.
+    """
+    size = len(points) ** 2
+    if getattr(_memory, "products", _NOTHING).size < size:
+        _memory.products = np.empty(size, dtype=np.float32)
+    out: NDArray[np.float32] = _memory.products[:size].reshape(len(points), -1)
+    return np.matmul(points, points.T, out=out)
 
 
 @kernel

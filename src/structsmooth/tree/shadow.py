@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 
 # Rows that the axes are estimated from.
 SAMPLE = 4096
-BLOCK = 8192
+# Numbers that are worked on at a time, so that they stay in the cache.
+BLOCK = 32_768
 # The largest coordinate becomes about 2**30, so that squares fit float32 well.
 TARGET_EXPONENT = 30
 
@@ -58,24 +59,20 @@ def cast_shadow(X: NDArray[Any], rotate: bool) -> Shadow:
     n, d = X.shape
     center = X.mean(axis=0, dtype=np.float64)
     axes = _principal_axes(X, center) if rotate else None
-    largest = 0.0
-    blocks = []
-    # The scale must be known before anything is rounded: so two passes, of which the
-    # first is kept only if it is small.
-    for start in range(0, n, BLOCK):
-        block = _turned(X[start : start + BLOCK], center, axes)
-        largest = max(largest, float(block.max()), -float(block.min()))
-        if n <= BLOCK:
-            blocks.append(block)
+    reach = np.maximum(X.max(axis=0) - center, center - X.min(axis=0))
+    # A rotation may put all of a row's length into one coordinate.
+    largest = float(np.sqrt(reach @ reach)) if rotate else float(reach.max())
     scale = 2.0 ** (TARGET_EXPONENT - math.frexp(largest)[1]) if largest > 0 else 1.0
     points = np.empty((n, d), dtype=np.float32)
     norms = np.empty(n)
-    for start in range(0, n, BLOCK):
-        if not blocks:
-            block = _turned(X[start : start + BLOCK], center, axes)
+    step = max(16, BLOCK // d)
+    for start in range(0, n, step):
+        block = X[start : start + step] - center
+        if axes is not None:
+            block = block @ axes
         block *= scale
-        points[start : start + BLOCK] = block
-        norms[start : start + BLOCK] = np.sqrt(np.einsum("ij,ij->i", block, block))
+        points[start : start + step] = block
+        norms[start : start + step] = np.sqrt(np.einsum("ij,ij->i", block, block))
     # float32 rounding, and float64 rounding of a product of matrices, generously.
     share = 2.0**-24 * 1.01 + 16.0 * (d + 8) * 2.0**-53
     common = 16.0 * (d + 8) * 2.0**-53 * float(np.abs(center).max()) * scale * d
@@ -96,10 +93,3 @@ def _principal_axes(
     sample = X[:: max(1, len(X) // SAMPLE)][:SAMPLE] - center
     _, axes = np.linalg.eigh(sample.T @ sample)
     return np.ascontiguousarray(axes[:, ::-1])
-
-
-def _turned(
-    block: NDArray[Any], center: NDArray[np.float64], axes: NDArray[np.float64] | None
-) -> NDArray[np.float64]:
-    centered = block - center
-    return centered if axes is None else np.asarray(centered @ axes)
