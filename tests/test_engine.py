@@ -192,7 +192,7 @@ def test_the_public_function_takes_every_path(rng, monkeypatch):
             return _real(*arguments)
 
         monkeypatch.setattr(module, name, watched)
-    for n, d in ((100, 3), (800, 3), (300, 60)):
+    for n, d in ((100, 3), (1000, 3), (300, 60)):
         X = rng.normal(size=(n, d))
         assert np.array_equal(euclidean_mst(X).edges, plain(X)[0])
     assert taken == ["prim", "engine", "products"]
@@ -202,8 +202,8 @@ def test_the_public_function_takes_every_path(rng, monkeypatch):
     ("n", "d", "expected"),
     [
         (1, 1, "prim"),
-        (700, 48, "prim"),
-        (701, 48, "engine"),
+        (900, 48, "prim"),
+        (901, 48, "engine"),
         (100, 49, "prim"),
         (1200, 96, "products"),
         (1201, 96, "engine"),
@@ -293,7 +293,7 @@ def test_a_bad_number_of_neighbors_is_refused(k):
 def test_trees_in_many_threads_at_once(rng):
     from concurrent.futures import ThreadPoolExecutor
 
-    sets = [rng.normal(size=(900 + i, 4)) for i in range(12)]
+    sets = [rng.normal(size=(950 + i, 4)) for i in range(12)]
     expected = [plain(X)[0] for X in sets]
     with ThreadPoolExecutor(4) as pool:
         trees = list(pool.map(minimum_spanning_tree, sets))
@@ -325,7 +325,7 @@ def test_concurrent_first_runs_share_a_cold_cache(tmp_path):
 
 @pytest.mark.usefixtures("all_compiled")
 def test_differences_too_small_to_square_give_one_tree_on_every_path(monkeypatch):
-    X = np.arange(800.0)[:, np.newaxis]
+    X = np.arange(1000.0)[:, np.newaxis]
     X[:3, 0] = [0.0, 1e-170, 1e-170]
     by_engine = euclidean_mst(X).edges
     monkeypatch.setattr(paths, "is_compiled", lambda _: False)

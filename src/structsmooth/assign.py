@@ -151,22 +151,3 @@ def _nearest_column(
                 best = j
         nearest[i] = best
     return nearest
-
-
-@kernel
-def mean_by_label(
-    rows: NDArray[Any], labels: NDArray[np.int64], n_labels: int
-) -> NDArray[np.float64]:
-    """Return the mean row of each label 0, 1, ...; zeros for one without rows."""
-    sums = np.zeros((n_labels, rows.shape[1]))
-    sizes = np.zeros(n_labels)
-    for i in range(rows.shape[0]):
-        label = labels[i]
-        if label >= 0:
-            sizes[label] += 1.0
-            for feature in range(rows.shape[1]):
-                sums[label, feature] += rows[i, feature]
-    for label in range(n_labels):
-        if sizes[label] > 0.0:
-            sums[label] /= sizes[label]
-    return sums

@@ -26,7 +26,6 @@ from structsmooth.assign import (
     GaussianAssigner,
     NearestCenter,
     NearestRow,
-    mean_by_label,
 )
 from structsmooth.errors import InvalidInputError, MergedClustersWarning
 from structsmooth.validation import check_integer
@@ -296,15 +295,22 @@ def _merge_small(
 
 def _centers(X: Any, labels: NDArray[np.int64], n_clusters: int) -> NDArray[np.float64]:
     """Return the mean row of each cluster; of an empty one zeros."""
-    if not sp.issparse(X):
-        return mean_by_label(np.ascontiguousarray(X), labels, n_clusters)
     inside = np.flatnonzero(labels >= 0)
-    sizes = np.bincount(labels[inside], minlength=n_clusters)
-    member = sp.csr_matrix(
-        (np.ones(len(inside)), (labels[inside], inside)), (n_clusters, X.shape[0])
+    order = inside[np.argsort(labels[inside], kind="stable")]
+    present, starts, sizes = np.unique(
+        labels[order], return_index=True, return_counts=True
     )
-    sums = (member @ X).toarray()
-    return np.asarray(sums / np.maximum(sizes, 1)[:, np.newaxis], dtype=np.float64)
+    centers = np.zeros((n_clusters, X.shape[1]))
+    if sp.issparse(X):
+        member = sp.csr_matrix(
+            (np.ones(len(order)), order, np.append(starts, len(order))),
+            (len(present), X.shape[0]),
+        )
+        sums = (member @ X).toarray()
+    else:
+        sums = np.add.reduceat(X[order], starts, axis=0, dtype=np.float64)
+    centers[present] = sums / sizes[:, np.newaxis]
+    return centers
 
 
 def _order_of_rows(X: Any) -> NDArray[np.int64]:

@@ -302,8 +302,8 @@ def _put_regions(regions: Regions, arrays: Arrays) -> str:
     arrays["region_centers"] = regions.centers
     arrays["region_of_cluster"] = regions.region_of_cluster
     arrays["region_n_merged"] = np.array(regions.n_merged)
-    for field in dataclasses.fields(regions.assigner):  # type: ignore[arg-type]
-        arrays[f"assigner_{field.name}"] = getattr(regions.assigner, field.name)
+    for name, array in vars(regions.assigner).items():
+        arrays[f"assigner_{name}"] = array
     return next(n for n, k in _ASSIGNERS.items() if isinstance(regions.assigner, k))
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structsmooth.tree.boruvka import Problem, boruvka
+from structsmooth.tree.boruvka import boruvka
+from structsmooth.tree.components import Problem
 from structsmooth.tree.lists import Lists, nearest_lists, refine
 from structsmooth.tree.panels import Layout, lay_out
 from structsmooth.tree.shadow import Shadow, cast_shadow

@@ -25,7 +25,7 @@ Edges = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 # Features up to; rows up to which Prim on exact distances is fastest; rows up to
 # which Prim on inner products is. Beyond, neighbor lists and Boruvka.
 PATHS = (
-    (48, 700, 0),
+    (48, 900, 0),
     (96, 100, 1200),
     (384, 100, 2000),
     (np.inf, 100, 3000),
