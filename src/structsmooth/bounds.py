@@ -8,6 +8,9 @@ multiclassbound, as corrected in the documentation)::
     (K-1)/K * (1 - sqrt(1 - K/(K-1) * h))  <=  R  <=  h
 
 With two classes this is the binary bound by the Henze-Penrose divergence.
+
+The share converges slowly in many dimensions, where it comes out too high: the bounds
+then show where classes overlap more, but are no limit to what a classifier can reach.
 """
 
 from __future__ import annotations
@@ -46,8 +49,9 @@ class BayesErrorBounds:
         The bounds at the estimated crossing fraction.
     interval : tuple of float
         From the lower bound at the low end of the crossing fraction's confidence
-        interval to the upper bound at its high end: the Bayes error lies inside
-        with at least about the stated confidence.
+        interval to the upper bound at its high end: for large samples in few
+        dimensions the Bayes error lies inside with at least the stated confidence.
+        Intervals know the sampling error, not the bias (see the module's notes).
     lower_interval, upper_interval : tuple of float
         The confidence interval of each bound by itself.
     crossing : ndarray of shape (K, K)

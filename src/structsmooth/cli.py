@@ -363,9 +363,9 @@ def _print_summary(
         for p in summary["overlapping_classes"][:3]
     )
     lines = [
-        f"Bayes error of the data: {_percent(bounds['lower'])} to "
-        f"{_percent(bounds['upper'])} (about {1 - bounds['lower']:.1%} accuracy is the "
-        "most to hope for on these features).",
+        f"Estimated Bayes error: {_percent(bounds['lower'])} to "
+        f"{_percent(bounds['upper'])}. Good for comparing regions; in many dimensions "
+        "it comes out too high, so it is no limit to what a classifier can reach.",
         f"Classes that overlap most: {pairs}." if pairs else "No classes overlap.",
         f"Strengths: {strength['smallest']:.3f} to {strength['largest']:.3f}, mean "
         f"{strength['mean']:.3f} (uniform label_smoothing="

@@ -132,7 +132,7 @@ def _read_npz(path: Path, label: str | None) -> Dataset:
         zlib.error,
         EOFError,
         KeyError,
-        NotImplementedError,
+        NotImplementedError,  # a damaged entry can ask for another kind of zip
         RuntimeError,  # encrypted
     ) as error:
         raise FileFormatError(f"{path} is damaged or not an npz file") from error
