@@ -16,7 +16,7 @@ from structsmooth.tree.prim import prim
 from structsmooth.tree.products import prim_by_products
 
 KERNELS = {
-    "prim": lambda X: prim(np.array(X.T, dtype=np.float64, order="C")),
+    "prim": prim,
     "products": prim_by_products,
     "engine": engine_edges,
 }

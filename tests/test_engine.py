@@ -75,7 +75,7 @@ def as_tree(edges):
 
 
 def plain(X):
-    return as_tree(prim_kernel(np.array(X.T, dtype=np.float64, order="C")))
+    return as_tree(prim_kernel(X))
 
 
 def with_distinct(build):
@@ -192,7 +192,7 @@ def test_the_public_function_takes_every_path(rng, monkeypatch):
             return _real(*arguments)
 
         monkeypatch.setattr(module, name, watched)
-    for n, d in ((100, 3), (1000, 3), (300, 60)):
+    for n, d in ((100, 3), (2600, 3), (300, 60)):
         X = rng.normal(size=(n, d))
         assert np.array_equal(euclidean_mst(X).edges, plain(X)[0])
     assert taken == ["prim", "engine", "products"]
@@ -202,11 +202,13 @@ def test_the_public_function_takes_every_path(rng, monkeypatch):
     ("n", "d", "expected"),
     [
         (1, 1, "prim"),
-        (900, 48, "prim"),
-        (901, 48, "engine"),
-        (100, 49, "prim"),
-        (1200, 96, "products"),
-        (1201, 96, "engine"),
+        (2500, 6, "prim"),
+        (2501, 6, "engine"),
+        (1000, 40, "prim"),
+        (1001, 40, "engine"),
+        (200, 41, "prim"),
+        (1300, 96, "products"),
+        (1301, 96, "engine"),
         (780, 256, "products"),
         (3000, 1000, "products"),
         (10**6, 2, "engine"),

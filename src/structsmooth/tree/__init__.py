@@ -76,7 +76,7 @@ def euclidean_mst(X: ArrayLike, n_jobs: int | None = None) -> SpanningTree:
     SpanningTree
         ``edges`` and ``lengths``. Lengths are float64 sums of squared differences,
         taken feature by feature, so the result depends on neither threads nor BLAS.
-        Memory is O(n d); for more than 48 features and at most 3 000 rows, 4 n^2
+        Memory is O(n d); for more than 40 features and at most 3 000 rows, 4 n^2
         bytes (36 MB).
 
     Examples

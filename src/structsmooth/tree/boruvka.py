@@ -23,17 +23,17 @@ FEW_CERTAIN = 20
 
 def boruvka(
     problem: Problem, n_threads: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
     """Return the ends, as places, and squared lengths of the tree's edges."""
     n = len(problem.source)
-    component = np.arange(n)
-    following = np.zeros(n, dtype=np.int64)  # first list entry that may lead outside
-    active = np.arange(n)  # points whose lists are not used up
+    component = np.arange(n, dtype=np.int32)
+    following = np.zeros(n, dtype=np.int8)  # first list entry that may lead outside
+    active = np.arange(n, dtype=np.int32)  # points whose lists are not used up
     n_active = n
     settled = np.full(n, np.inf)  # of each component: smallest bound of the others
-    shortest = Shortest(np.empty(n), np.empty(n, np.int64), np.empty(n, np.int64))
+    shortest = Shortest(np.empty(n), np.empty(n, np.int32), np.empty(n, np.int32))
     doubt = np.empty(n)  # the smallest bound that could hide a shorter edge
-    tree = Shortest(np.empty(n), np.empty(n, np.int64), np.empty(n, np.int64))
+    tree = Shortest(np.empty(n), np.empty(n, np.int32), np.empty(n, np.int32))
     n_edges = 0
     while True:
         n_active, n_edges = join_by_lists(
@@ -66,9 +66,9 @@ def boruvka(
 @kernel
 def join_by_lists(
     problem: Problem,
-    component: NDArray[np.int64],
-    following: NDArray[np.int64],
-    active: NDArray[np.int64],
+    component: NDArray[np.int32],
+    following: NDArray[np.int8],
+    active: NDArray[np.int32],
     settled: NDArray[np.float64],
     shortest: Shortest,
     doubt: NDArray[np.float64],
@@ -106,9 +106,9 @@ def join_by_lists(
 @kernel
 def _take_from_lists(
     problem: Problem,
-    component: NDArray[np.int64],
-    following: NDArray[np.int64],
-    active: NDArray[np.int64],
+    component: NDArray[np.int32],
+    following: NDArray[np.int8],
+    active: NDArray[np.int32],
     n_components: int,
     settled: NDArray[np.float64],
     shortest: Shortest,
@@ -147,13 +147,13 @@ def _join(
     shortest: Shortest,
     doubt: NDArray[np.float64],
     n_components: int,
-    component: NDArray[np.int64],
+    component: NDArray[np.int32],
     settled: NDArray[np.float64],
     tree: Shortest,
     n_edges: int,
 ) -> int:
     """Add the certain edges to the tree, and give the merged components new numbers."""
-    parent = np.arange(n_components)
+    parent = np.arange(n_components, dtype=np.int32)
     for c in range(n_components):
         if shortest.squared[c] < doubt[c]:
             a, b = root_of(parent, c), root_of(parent, component[shortest.end[c]])
@@ -163,7 +163,7 @@ def _join(
                 tree.start[n_edges] = shortest.start[c]
                 tree.end[n_edges] = shortest.end[c]
                 n_edges += 1
-    number = np.empty(n_components, np.int64)
+    number = np.empty(n_components, np.int32)
     count = 0
     for c in range(n_components):
         root = root_of(parent, c)
@@ -182,7 +182,7 @@ def _join(
 @kernel
 def _raise_bounds(
     beyond: NDArray[np.float64],
-    component: NDArray[np.int64],
+    component: NDArray[np.int32],
     settled: NDArray[np.float64],
     spared: int,
     shortest: Shortest,

@@ -47,8 +47,8 @@ class Shortest(NamedTuple):
     """Of each component, the shortest edge that leads out of it."""
 
     squared: NDArray[np.float64]
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
+    start: NDArray[np.int32]
+    end: NDArray[np.int32]
 
 
 @kernel

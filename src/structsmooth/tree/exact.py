@@ -36,7 +36,7 @@ def precedes(
 
 
 @kernel
-def root_of(parent: NDArray[np.int64], i: int) -> int:
+def root_of(parent: NDArray[Any], i: int) -> int:
     """Return the representative of i's set, and shorten the way to it."""
     while parent[i] != i:
         parent[i] = parent[parent[i]]

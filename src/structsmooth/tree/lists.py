@@ -23,6 +23,8 @@ from structsmooth.tree.tiles import PANEL, ROWS, lowest_bit, tile_below
 _INFINITY = np.float32(np.inf)
 # Depth of a stack that can hold one node a level twice over.
 STACK = 128
+# Above the keys of all finite distances: infinity's bits, before a place.
+NO_KEY = np.int64(0x7F800000) << np.int64(32)
 
 
 class Lists(NamedTuple):
@@ -105,7 +107,7 @@ def _insert(lists: Lists, at: int, neighbor: int, squared: np.float32) -> None:
 def _compare_leaves(
     layout: Layout, lists: Lists, a: int, b: int, out: NDArray[np.float32]
 ) -> bool:
-    """Enter the pairs of two leaves into the lists; whether any list has changed."""
+    """Enter the pairs of two leaves into their lists; whether any has changed."""
     d = layout.rows.shape[1]
     rows = np.int64(layout.rows.ctypes.data)
     panels = np.int64(layout.panels.ctypes.data)
@@ -113,9 +115,7 @@ def _compare_leaves(
     target = np.int64(out.ctypes.data)
     changed = False
     for panel in range(layout.start[b], layout.end[b]):
-        # Within one leaf, each pair is looked at from its first point only.
-        last = (panel + 1 if a == b else layout.end[a]) * PANEL
-        for row in range(layout.start[a] * PANEL, last, ROWS):
+        for row in range(layout.start[a] * PANEL, layout.end[a] * PANEL, ROWS):
             mask = tile_below(
                 rows + 4 * d * row,
                 panels + 4 * d * PANEL * panel,
@@ -128,8 +128,6 @@ def _compare_leaves(
                 bit = lowest_bit(mask)
                 mask &= mask - np.uint64(1)
                 i, j = row + bit // PANEL, panel * PANEL + bit % PANEL
-                if a == b and i >= j:
-                    continue
                 changed = True
                 if out[bit] < lists.limit[i]:
                     _insert(lists, i, j, out[bit])
@@ -150,15 +148,78 @@ def _leaf_limit(layout: Layout, lists: Lists, leaf: int) -> np.float32:
 def _look_next_door(layout: Layout, lists: Lists, first: int, step: int) -> None:
     """Fill the lists from the own leaf and its sibling, for limits to start with.
 
-    Only pairs of siblings number first, first + step, ...: no two share a list.
+    Only pairs of siblings number first, first + step, ...: no two share a list. To
+    enter neighbors one by one into empty lists would take most of the search, for
+    hardly a step of it can be guessed. So all distances of a point become one row of
+    integers, the bits of the distance before the place, and each of the k smallest is
+    found by a vector loop.
     """
-    first_leaf = len(layout.start) // 2
+    n, d = len(layout.order), layout.rows.shape[1]
+    n_nodes = len(layout.start)
+    first_leaf = n_nodes // 2
+    widest = 0
+    for leaf in range(first_leaf, n_nodes):
+        widest = max(widest, layout.end[leaf] - layout.start[leaf])
+    keys = np.empty((ROWS, 2 * widest * PANEL), np.int64)
     out = np.empty(ROWS * PANEL, np.float32)
-    for leaf in range(first_leaf + 2 * first, len(layout.start), 2 * step):
-        _compare_leaves(layout, lists, leaf, leaf, out)
-        if leaf + 1 < len(layout.start):  # unless it is the only leaf
-            _compare_leaves(layout, lists, leaf + 1, leaf + 1, out)
-            _compare_leaves(layout, lists, leaf, leaf + 1, out)
+    bits = out.view(np.int32)
+    squared_bits = lists.squared.view(np.int32)
+    everything = np.full(PANEL, _INFINITY)
+    for leaf in range(first_leaf + 2 * first, n_nodes, 2 * step):
+        # Siblings follow each other, unless there is only one leaf.
+        begin, stop = layout.start[leaf], layout.end[min(leaf + 1, n_nodes - 1)]
+        width = (stop - begin) * PANEL
+        for row in range(begin * PANEL, min(stop * PANEL, n), ROWS):
+            for panel in range(begin, stop):
+                tile_below(
+                    np.int64(layout.rows.ctypes.data) + 4 * d * row,
+                    np.int64(layout.panels.ctypes.data) + 4 * d * PANEL * panel,
+                    d,
+                    np.int64(everything.ctypes.data),
+                    np.int64(everything.ctypes.data),
+                    np.int64(out.ctypes.data),
+                )
+                at = (panel - begin) * PANEL
+                for r in range(ROWS):
+                    _make_keys(
+                        bits[r * PANEL : (r + 1) * PANEL],
+                        panel * PANEL,
+                        keys[r, at : at + PANEL],
+                    )
+            for i in range(row, min(row + ROWS, n)):
+                keys[i - row, i - begin * PANEL] = NO_KEY
+                _take_smallest(keys[i - row, :width], lists, squared_bits, i)
+
+
+@kernel
+def _make_keys(bits: NDArray[np.int32], place: int, keys: NDArray[np.int64]) -> None:
+    for j in range(PANEL):
+        keys[j] = (np.int64(bits[j]) << 32) | (place + j)
+
+
+@kernel
+def _take_smallest(
+    keys: NDArray[np.int64], lists: Lists, squared_bits: NDArray[np.int32], at: int
+) -> None:
+    """Make a list of the smallest keys; NaN, where no point is, is above infinity."""
+    k = lists.squared.shape[1]
+    key = np.int64(-1)
+    for slot in range(k):
+        key = _smallest_above(keys, key)
+        if key >= NO_KEY:
+            break
+        squared_bits[at, slot] = key >> 32
+        lists.place[at, slot] = key & 0xFFFFFFFF
+    lists.limit[at] = lists.squared[at, k - 1]
+
+
+@kernel
+def _smallest_above(keys: NDArray[np.int64], bound: np.int64) -> np.int64:
+    smallest = NO_KEY
+    for j in range(keys.shape[0]):
+        key = keys[j]
+        smallest = min(smallest, key if key > bound else NO_KEY)
+    return smallest
 
 
 @kernel

@@ -16,7 +16,7 @@ from structsmooth.kernels import is_compiled, kernel
 from structsmooth.tree.engine import search_shadow
 from structsmooth.tree.lists import in_threads, refine, search_pairs
 from structsmooth.tree.paths import COMPILE_SECONDS, prim_seconds
-from structsmooth.tree.prim import squared_to_all
+from structsmooth.tree.strips import STRIP, as_strips, squared_to_all
 
 # Below this many rows, or until the fast search pays for its compilation, compare all.
 BRUTE_ROWS = 700
@@ -30,12 +30,12 @@ def find_neighbors(
     n = len(X)
     indices = np.empty((n, k), dtype=np.int64)
     squared = np.empty((n, k))
-    columns = np.array(X.T, dtype=np.float64, order="C")
+    strips = as_strips(X)
     everything = np.arange(n)
     seconds = 2.0 * prim_seconds(n, X.shape[1])  # Prim sees each pair once, we twice
     affordable = is_compiled(search_pairs) or seconds > COMPILE_SECONDS["engine"]
     if n <= BRUTE_ROWS or not affordable:
-        _compare_with_all(columns, everything, indices, squared, n_threads)
+        _compare_with_all(strips, everything, indices, squared, n_threads)
         return indices, squared
     wider = min(n - 1, k + SPARE)
     layout, shadow, lists = search_shadow(X, wider, n_threads)
@@ -53,12 +53,12 @@ def find_neighbors(
     indices[order] = order[lists.place[:n, :k]]
     squared[order] = found[:, :k]
     uncertain = np.sort(order[~is_certain])
-    _compare_with_all(columns, uncertain, indices, squared, n_threads)
+    _compare_with_all(strips, uncertain, indices, squared, n_threads)
     return indices, squared
 
 
 def _compare_with_all(
-    columns: NDArray[np.float64],
+    strips: NDArray[np.float64],
     rows: NDArray[np.int64],
     indices: NDArray[np.int64],
     squared: NDArray[np.float64],
@@ -67,26 +67,26 @@ def _compare_with_all(
     parts = np.array_split(rows, n_threads)
     in_threads(
         n_threads,
-        lambda number: _fill_rows(columns, parts[number], indices, squared),
+        lambda number: _fill_rows(strips, parts[number], indices, squared),
     )
 
 
 @kernel
 def _fill_rows(
-    columns: NDArray[np.float64],
+    strips: NDArray[np.float64],
     rows: NDArray[np.int64],
     indices: NDArray[np.int64],
     squared: NDArray[np.float64],
 ) -> None:
     """Fill in the neighbors of some rows, by the distances to all others."""
-    n_features, n = columns.shape
-    k = indices.shape[1]
+    n_strips, n_features, _ = strips.shape
+    n, k = indices.shape
     point = np.empty(n_features)
-    distance = np.empty(n)
+    distance = np.empty(n_strips * STRIP)
     for row in rows:
         for feature in range(n_features):
-            point[feature] = columns[feature, row]
-        squared_to_all(columns, point, n, distance)
+            point[feature] = strips[row // STRIP, feature, row % STRIP]
+        squared_to_all(strips, point, n, distance)
         squared[row] = np.inf
         for other in range(n):
             if other == row or distance[other] >= squared[row, k - 1]:

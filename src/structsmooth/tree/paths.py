@@ -25,10 +25,12 @@ Edges = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 # Features up to; rows up to which Prim on exact distances is fastest; rows up to
 # which Prim on inner products is. Beyond, neighbor lists and Boruvka.
 PATHS = (
-    (48, 900, 0),
-    (96, 100, 1200),
+    (6, 2500, 0),
+    (24, 1300, 0),
+    (40, 1000, 0),
+    (96, 200, 1300),
     (384, 100, 2000),
-    (np.inf, 100, 3000),
+    (np.inf, 60, 3000),
 )
 # What compiling takes, in seconds, on a slow day.
 COMPILE_SECONDS = {"products": 4.0, "engine": 12.0}
@@ -44,7 +46,7 @@ def choose_path(n: int, d: int) -> str:
 
 def prim_seconds(n: int, d: int) -> float:
     """Return about how long Prim on exact distances takes."""
-    return n * n / 2.0 * (d / 7.5e9 + 1.3e-9)
+    return n * n / 2.0 * (d / 9e9 + 0.5e-9)
 
 
 def spanning_edges(X: NDArray[Any], n_threads: int, workload: float | None) -> Edges:
@@ -67,7 +69,7 @@ def spanning_edges(X: NDArray[Any], n_threads: int, workload: float | None) -> E
 
 def _build(path: str, X: NDArray[Any], n_threads: int) -> Edges:
     if path == "prim":
-        return prim(np.array(X.T, dtype=np.float64, order="C"))
+        return prim(X)
     if path == "products":
         return products.prim_by_products(X)
     return engine.engine_edges(X, n_threads)

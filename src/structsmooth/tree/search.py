@@ -22,8 +22,8 @@ _INFINITY = np.float32(np.inf)
 
 def search(
     problem: Problem,
-    component: NDArray[np.int64],
-    following: NDArray[np.int64],
+    component: NDArray[np.int32],
+    following: NDArray[np.int8],
     spared: int,
     shortest: Shortest,
     n_threads: int,
@@ -63,11 +63,11 @@ def _take_better(
 
 
 @kernel
-def _only_component(layout: Layout, component: NDArray[np.int64]) -> NDArray[np.int64]:
+def _only_component(layout: Layout, component: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return for each node the component of all its points, -1 if they differ."""
     n, n_nodes = len(component), len(layout.start)
     first_leaf = n_nodes // 2
-    only = np.empty(n_nodes, np.int64)
+    only = np.empty(n_nodes, np.int32)
     for node in range(n_nodes - 1, -1, -1):
         if node < first_leaf:
             left, right = only[2 * node + 1], only[2 * node + 2]
@@ -85,10 +85,10 @@ def _only_component(layout: Layout, component: NDArray[np.int64]) -> NDArray[np.
 @kernel
 def _search_leaves(
     problem: Problem,
-    component: NDArray[np.int64],
-    following: NDArray[np.int64],
+    component: NDArray[np.int32],
+    following: NDArray[np.int8],
     spared: int,
-    only: NDArray[np.int64],
+    only: NDArray[np.int32],
     shortest: Shortest,
     first: int,
     step: int,
@@ -115,19 +115,23 @@ def _search_leaves(
     lows, highs = layout.low, layout.high
 
     for leaf in range(first_leaf + first, n_nodes, step):
+        if only[leaf] == spared:
+            continue
         # The points of this leaf that are in doubt, and the box around them.
         count = 0
         shared = -2  # their component, if it is the same for all
         low[:] = _INFINITY
         high[:] = -_INFINITY
         for i in range(layout.start[leaf] * PANEL, min(layout.end[leaf] * PANEL, n)):
-            own, slot = component[i], following[i]
-            knows = slot < k and (
+            own = component[i]
+            if own == spared or problem.beyond[i] > shortest.squared[own]:
+                continue
+            slot = following[i]
+            if slot < k and (
                 problem.lists.place[i, slot] >= 0
                 and problem.squared[i, slot] < problem.beyond[i]
-            )
-            if own == spared or knows or problem.beyond[i] > shortest.squared[own]:
-                continue
+            ):
+                continue  # its list knows its shortest way out
             shared = own if count == 0 or shared == own else -2
             asking[count] = i
             for feature in range(d):
@@ -193,7 +197,7 @@ def _search_leaves(
 @kernel
 def _set_limits(
     problem: Problem,
-    component: NDArray[np.int64],
+    component: NDArray[np.int32],
     shortest: Shortest,
     asking: NDArray[np.int64],
     count: int,

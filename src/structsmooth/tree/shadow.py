@@ -24,6 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from structsmooth.kernels import kernel
+
 # Rows that the axes are estimated from.
 SAMPLE = 4096
 # Numbers that are worked on at a time, so that they stay in the cache.
@@ -57,22 +59,22 @@ class Shadow:
 def cast_shadow(X: NDArray[Any], rotate: bool) -> Shadow:
     """Return the shadow of the rows of X, rotated to its principal axes or not."""
     n, d = X.shape
-    center = X.mean(axis=0, dtype=np.float64)
-    axes = _principal_axes(X, center) if rotate else None
-    reach = np.maximum(X.max(axis=0) - center, center - X.min(axis=0))
-    # A rotation may put all of a row's length into one coordinate.
-    largest = float(np.sqrt(reach @ reach)) if rotate else float(reach.max())
-    scale = 2.0 ** (TARGET_EXPONENT - math.frexp(largest)[1]) if largest > 0 else 1.0
+    center, reach = _extent(X)
     points = np.empty((n, d), dtype=np.float32)
     norms = np.empty(n)
-    step = max(16, BLOCK // d)
-    for start in range(0, n, step):
-        block = X[start : start + step] - center
-        if axes is not None:
-            block = block @ axes
-        block *= scale
-        points[start : start + step] = block
-        norms[start : start + step] = np.sqrt(np.einsum("ij,ij->i", block, block))
+    if not rotate:
+        scale = _scale_of(float(reach.max()))
+        _place(X, center, scale, points, norms)
+    else:
+        # A rotation may put all of a row's length into one coordinate.
+        scale = _scale_of(math.sqrt(reach @ reach))
+        axes = _principal_axes(X, center)
+        origin = np.zeros(d)
+        step = max(16, BLOCK // d)
+        for start in range(0, n, step):
+            part = slice(start, start + step)
+            block = (X[part] - center) @ axes
+            _place(block, origin, scale, points[part], norms[part])
     # float32 rounding, and float64 rounding of a product of matrices, generously.
     share = 2.0**-24 * 1.01 + 16.0 * (d + 8) * 2.0**-53
     common = 16.0 * (d + 8) * 2.0**-53 * float(np.abs(center).max()) * scale * d
@@ -84,6 +86,68 @@ def cast_shadow(X: NDArray[Any], rotate: bool) -> Shadow:
         scale=scale,
         relative=(d + 8) * 2.0**-24 + 4.0 * share,
     )
+
+
+def _scale_of(largest: float) -> float:
+    """Return the power of two that brings the largest coordinate to the target."""
+    return 2.0 ** (TARGET_EXPONENT - math.frexp(largest)[1]) if largest > 0 else 1.0
+
+
+# Kernels, because NumPy would hold the interpreter's lock for these short calls, and
+# with it the threads that build other trees.
+@kernel
+def _extent(X: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the mean of each feature, and how far the values reach from it."""
+    n, d = X.shape
+    low = X[0].astype(np.float64)
+    high = low.copy()
+    center = np.zeros(d)
+    for i in range(n):
+        _add_row(X[i], center, low, high)
+    center /= n
+    return center, np.maximum(high - center, center - low)
+
+
+@kernel
+def _add_row(
+    row: NDArray[Any],
+    total: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+) -> None:
+    for feature in range(row.shape[0]):
+        value = np.float64(row[feature])
+        total[feature] += value
+        low[feature] = value if value < low[feature] else low[feature]
+        high[feature] = value if value > high[feature] else high[feature]
+
+
+@kernel
+def _place(
+    X: NDArray[Any],
+    center: NDArray[np.float64],
+    scale: float,
+    points: NDArray[np.float32],
+    norms: NDArray[np.float64],
+) -> None:
+    """Write the rows from the center, scaled, and their lengths."""
+    for i in range(X.shape[0]):
+        norms[i] = np.sqrt(_place_row(X[i], center, scale, points[i]))
+
+
+@kernel(fastmath={"reassoc", "contract"})
+def _place_row(
+    row: NDArray[Any],
+    center: NDArray[np.float64],
+    scale: float,
+    point: NDArray[np.float32],
+) -> float:
+    total = 0.0
+    for feature in range(row.shape[0]):
+        value = (np.float64(row[feature]) - center[feature]) * scale
+        point[feature] = value
+        total += value * value
+    return total
 
 
 def _principal_axes(
