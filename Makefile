@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types imports unit theory bench picture clean
+.PHONY: help demo test lint types imports unit theory recipes bench picture clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -44,6 +44,13 @@ unit: $(VENV)/.test ## the tests and the doctests
 
 theory: $(VENV)/.test ## only the theorems, on larger samples
 	STRUCTSMOOTH_THEORY=full $(BIN)/python -m pytest -n 2 -q tests/theory
+
+$(VENV)/.recipes: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) -e '.[recipes]'
+	@touch $(VENV)/.core $@
+
+recipes: $(VENV)/.recipes ## run the recipes for PyTorch, Keras, JAX and others
+	$(BIN)/python -m pytest -q tests/test_recipes.py
 
 $(VENV)/.bench: pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) -e '.[bench]'

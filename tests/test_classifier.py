@@ -4,12 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import minimize
-from sklearn.datasets import load_breast_cancer
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -111,6 +112,35 @@ def test_in_a_pipeline_and_a_grid_search_over_alpha_and_beta():
 
 
 @pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "inner",
+    [
+        LogisticRegression(max_iter=500),
+        HistGradientBoostingClassifier(max_iter=20),
+        RandomForestClassifier(20),
+        MLPClassifier((32,), max_iter=500, tol=0.01),
+    ],
+    ids=lambda inner: type(inner).__name__,
+)
+def test_real_data_in_a_pipeline_with_a_search_over_alpha_and_beta(inner):
+    X, y = load_digits(return_X_y=True)
+    X, y = X[y < 5], y[y < 5]  # 901 images of five digits
+    train, test = np.arange(len(y)) % 3 > 0, np.arange(len(y)) % 3 == 0
+    smoother = StructuralSmoother(n_clusters=5, min_cluster_size=1, random_state=0)
+    inner.set_params(random_state=0)
+    model = make_pipeline(StandardScaler(), SmoothedClassifier(inner, smoother))
+    name = "smoothedclassifier__smoother"
+    grid = {f"{name}__alpha": [0.0, 0.1], f"{name}__beta": [0.5, "auto"]}
+    search = GridSearchCV(model, grid, cv=2, scoring="neg_log_loss")
+    search.fit(X[train], y[train])
+    scores = search.cv_results_["mean_test_score"].reshape(2, 2)
+    assert np.isfinite(scores).all()
+    assert scores[0, 0] == scores[0, 1]  # without smoothing beta is nothing
+    assert scores[1, 0] != scores[0, 0]
+    assert search.score(X[test], y[test]) > -0.6
+    assert (search.predict(X[test]) == y[test]).mean() > 0.9
+
+
 def test_data_frames_keep_their_names(overlapping):
     X = pd.DataFrame(overlapping[0], columns=["a", "b"])
     model = SmoothedClassifier().fit(X, overlapping[1])

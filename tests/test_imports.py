@@ -10,7 +10,8 @@ import structsmooth
 SCRIPT = """
 import sys
 {statement}
-heavy = [m for m in ("torch", "pyspark", "matplotlib") if m in sys.modules]
+heavy = ["torch", "pyspark", "matplotlib", "catboost", "lightgbm", "xgboost"]
+heavy = [m for m in heavy if m in sys.modules]
 sys.exit(f"loaded {{heavy}}" if heavy else 0)
 """
 
@@ -26,6 +27,7 @@ def exit_code(statement):
         "import structsmooth",
         "from structsmooth import StructuralSmoother, SmoothedClassifier",
         "import structsmooth.cli, structsmooth.outputs, structsmooth.readers",
+        "import structsmooth.boosting, structsmooth.compare, structsmooth.metrics",
     ],
 )
 def test_no_heavy_framework_is_loaded(statement):
@@ -42,6 +44,12 @@ def test_every_public_name_is_there_and_documented():
         assert getattr(structsmooth, name).__doc__, name
     assert set(structsmooth.__all__) <= set(dir(structsmooth))
     assert structsmooth.__version__
+
+
+def test_rooms_open_on_first_use():
+    statement = "import structsmooth; structsmooth.metrics.evaluate"
+    assert exit_code(statement) == 0
+    assert exit_code("import structsmooth; structsmooth.torch") == 1
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -98,6 +98,10 @@ __all__ = [
 ]
 
 
+# Rooms of their own, reached as structsmooth.metrics and so on.
+_ROOMS = ("boosting", "compare", "metrics", "torch")
+
+
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         from importlib.metadata import version
@@ -105,8 +109,10 @@ def __getattr__(name: str) -> Any:
         return version("structsmooth")
     if name in _HOME_OF:
         return getattr(importlib.import_module(f"structsmooth.{_HOME_OF[name]}"), name)
+    if name in _ROOMS:
+        return importlib.import_module(f"structsmooth.{name}")
     raise AttributeError(f"module 'structsmooth' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*__all__, *_ROOMS, "__version__"]

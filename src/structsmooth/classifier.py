@@ -46,7 +46,8 @@ class SmoothedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     A soft label is presented as one weighted row for each class it has mass on, so
     any classifier whose ``fit`` takes ``sample_weight`` can learn from it. The
     training set grows up to K times; for many classes prefer a learner that takes
-    soft labels itself.
+    soft labels itself, and for LightGBM, XGBoost and CatBoost
+    `structsmooth.boosting.fit_smoothed`, which copies no rows.
 
     Parameters
     ----------
@@ -106,16 +107,7 @@ class SmoothedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             The fitted classifier.
         """
         inner = self._inner()
-        if not is_classifier(inner):
-            raise InvalidInputError(
-                f"estimator must be a classifier, got {type(inner).__name__}"
-            )
-        weight_name = _name_of_weights(inner)
-        if weight_name is None:
-            raise InvalidInputError(
-                f"estimator must take sample_weight in fit, and {type(inner).__name__} "
-                "does not; train it on flip_labels or on soft labels instead"
-            )
+        check_takes_weights(inner)
         if not isinstance(self.smoother, StructuralSmoother | None):
             raise InvalidInputError(
                 "smoother must be a StructuralSmoother or None, got "
@@ -127,25 +119,13 @@ class SmoothedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.smoother_ = smoother.fit(X, y)
         self.classes_ = smoother.classes_
         n_rows = len(smoother.sample_strengths_)
-        rows, labels, weights = expand_rows(
-            smoother.encode(y, n_rows), smoother.sample_strengths_, len(self.classes_)
-        )
-        per_row = {
-            name: _safe_indexing(value, rows) if _has_rows(value, n_rows) else value
-            for name, value in fit_params.items()
-        }
-        given_weights = per_row.pop(weight_name, per_row.pop("sample_weight", None))
-        if given_weights is not None:
-            if np.shape(given_weights) != weights.shape:
-                raise InvalidInputError(
-                    f"sample_weight must have one value for each of the {n_rows} rows, "
-                    f"got shape {np.shape(given_weights)}"
-                )
-            weights = weights * np.asarray(given_weights)
-        per_row[weight_name] = weights
-        X = _indexable(X)
-        self.estimator_ = inner.fit(
-            _safe_indexing(X, rows), self.classes_[labels], **per_row
+        self.estimator_ = fit_expanded(
+            inner,
+            X,
+            smoother.encode(y, n_rows),
+            smoother.sample_strengths_,
+            self.classes_,
+            fit_params,
         )
         self.n_features_in_ = smoother.n_features_in_
         if hasattr(smoother, "feature_names_in_"):
@@ -230,6 +210,65 @@ class SmoothedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if inner.classifier_tags is not None:
             tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
         return tags
+
+
+def check_takes_weights(inner: Any) -> str:
+    """Return under which name a classifier's ``fit`` takes sample weights."""
+    if not is_classifier(inner):
+        raise InvalidInputError(
+            f"estimator must be a classifier, got {type(inner).__name__}"
+        )
+    weight_name = _name_of_weights(inner)
+    if weight_name is None:
+        raise InvalidInputError(
+            f"estimator must take sample_weight in fit, and {type(inner).__name__} "
+            "does not; train it on flip_labels or on soft labels instead"
+        )
+    return weight_name
+
+
+def fit_expanded(
+    inner: Any,
+    X: Any,
+    coded: NDArray[np.int64],
+    strengths: NDArray[np.float64],
+    classes: NDArray[Any],
+    fit_params: dict[str, Any],
+) -> Any:
+    """Fit a classifier to one weighted row for each class a soft label has mass on.
+
+    Parameters
+    ----------
+    inner : classifier
+        Fitted in place, and returned.
+    X : array-like, DataFrame or sparse matrix of shape (n, d)
+        Features.
+    coded : ndarray of shape (n,), int64
+        Class numbers.
+    strengths : ndarray of shape (n,)
+        Strengths.
+    classes : ndarray of shape (K,)
+        The labels that the class numbers stand for.
+    fit_params : dict
+        For ``fit``; what has one value a row is repeated with the rows.
+    """
+    weight_name = check_takes_weights(inner)
+    n_rows = len(coded)
+    rows, labels, weights = expand_rows(coded, strengths, len(classes))
+    per_row = {
+        name: _safe_indexing(value, rows) if _has_rows(value, n_rows) else value
+        for name, value in fit_params.items()
+    }
+    given_weights = per_row.pop(weight_name, per_row.pop("sample_weight", None))
+    if given_weights is not None:
+        if np.shape(given_weights) != weights.shape:
+            raise InvalidInputError(
+                f"sample_weight must have one value for each of the {n_rows} rows, "
+                f"got shape {np.shape(given_weights)}"
+            )
+        weights = weights * np.asarray(given_weights)
+    per_row[weight_name] = weights
+    return inner.fit(_safe_indexing(_indexable(X), rows), classes[labels], **per_row)
 
 
 def _name_of_weights(inner: Any) -> str | None:

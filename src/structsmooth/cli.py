@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from structsmooth.tables import Dataset
 
 UNUSABLE, UNWRITABLE, INTERRUPTED = 3, 4, 130
-MOST_ROWS = 20
 
 app = typer.Typer(
     help="Smooth labels where the classes overlap.",
@@ -35,6 +34,18 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
+
+
+class Learner(StrEnum):
+    """The classifiers that a comparison can be made with."""
+
+    logistic = "logistic"
+    forest = "forest"
+    gradient_boosting = "gradient-boosting"
+    mlp = "mlp"
+    lightgbm = "lightgbm"
+    xgboost = "xgboost"
+    catboost = "catboost"
 
 
 class Kind(StrEnum):
@@ -68,6 +79,13 @@ Header = Annotated[
         help="Whether the first line of a text table names the columns. [default: "
         "it does, unless all its cells are numbers]",
         show_default=False,
+    ),
+]
+Reducer = Annotated[
+    str | None,
+    typer.Option(
+        help="pca, scaled-pca or none. By default scaled-pca for tables, whose "
+        "columns have units of their own, and pca for arrays."
     ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
@@ -106,13 +124,7 @@ def fit(
     beta: Annotated[
         str, typer.Option(help="How far strengths follow the Bayes error, or 'auto'.")
     ] = "auto",
-    reducer: Annotated[
-        str | None,
-        typer.Option(
-            help="pca, scaled-pca or none. By default scaled-pca for tables, whose "
-            "columns have units of their own, and pca for arrays."
-        ),
-    ] = None,
+    reducer: Reducer = None,
     components: Annotated[
         int | None, typer.Option(help="Principal components to keep.")
     ] = None,
@@ -221,6 +233,111 @@ def write_labels(
 
 
 @app.command()
+def compare(
+    data: DataArgument,
+    label: Label = None,
+    labels: Labels = None,
+    drop: Drop = None,
+    header: Header = None,
+    classifier: Annotated[
+        Learner, typer.Option(help="What to train.")
+    ] = Learner.logistic,
+    seeds: Annotated[int, typer.Option(min=2, help="How many paired splits.")] = 10,
+    alpha: Annotated[
+        str, typer.Option(help="Mean strengths to choose from, with commas.")
+    ] = "0.02,0.05,0.1,0.2",
+    beta: Annotated[
+        str, typer.Option(help="Slopes to choose from, with commas.")
+    ] = "0.5,auto",
+    criterion: Annotated[
+        str,
+        typer.Option(
+            help="What validation rows choose by: nll, error, brier, ece, aurc."
+        ),
+    ] = "nll",
+    test: Annotated[
+        Path | None,
+        typer.Option(help="File with a test set that is always the same, like DATA."),
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(help="Column whose equal values stay on one side of a split."),
+    ] = None,
+    reducer: Reducer = None,
+    clusters: Annotated[str, typer.Option(help="How many, or 'auto'.")] = "auto",
+    jobs: Annotated[
+        int | None, typer.Option(help="Threads of the smoother; -1 for all cores.")
+    ] = None,
+    seed: Seed = 0,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="File for finished runs, one line of JSON each; if it is there, the "
+            "comparison goes on.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Tell whether structural smoothing helps on DATA, and by how much.
+
+    Trains without smoothing, with uniform, structural, reversed and shuffled strengths
+    of the same mean, on paired splits. Validation rows choose the hyper-parameters,
+    test rows only measure.
+    """
+    with exit_codes():
+        from structsmooth.compare import compare as run_comparison
+        from structsmooth.compare.learners import make_learner
+        from structsmooth.console import print_comparison
+        from structsmooth.readers import read_dataset
+        from structsmooth.smoother import StructuralSmoother
+
+        dataset, group_values = _read_with_groups(
+            data, label, labels, drop or [], header, groups
+        )
+        test_pair = None
+        if test is not None:
+            other = read_dataset(
+                test,
+                label=label,
+                header=header,
+                drop=drop or (),
+                features=dataset.feature_names,
+                text_labels=dataset.labels.dtype.kind in "OU",
+            )
+            test_pair = (other.X, other.labels)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            result = run_comparison(
+                dataset.X,
+                dataset.labels,
+                make_learner(classifier.value),
+                smoother=StructuralSmoother(
+                    reducer=reducer or ("scaled-pca" if dataset.is_table else "pca"),
+                    n_clusters=_number_or_text(clusters),
+                    n_jobs=jobs,
+                ),
+                alpha=[_number_or_text(part) for part in alpha.split(",")],
+                beta=[_number_or_text(part) for part in beta.split(",")],
+                n_seeds=seeds,
+                test=test_pair,
+                groups=group_values,
+                criterion=criterion,
+                results=output,
+                random_state=seed,
+                verbose=int(not (quiet or as_json)),
+            )
+        if as_json:
+            print(json.dumps({"data": data.name, **result.to_dict()}, indent=1))
+        elif not quiet:
+            for note in _notes(caught):
+                print(f"note: {note}", file=sys.stderr)
+            print_comparison(data.name, result, output)
+
+
+@app.command()
 def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Directory for the result.")
@@ -291,6 +408,35 @@ def _fail(message: str, code: int) -> None:
     raise typer.Exit(code) from None
 
 
+def _notes(caught: list[warnings.WarningMessage]) -> list[str]:
+    """Return each warning once, as one line."""
+    return list(dict.fromkeys(" ".join(str(w.message).split()) for w in caught))
+
+
+def _read_with_groups(
+    path: Path,
+    label: str | None,
+    labels: Path | None,
+    drop: list[str],
+    header: bool | None,
+    groups: str | None,
+) -> tuple[Dataset, Any]:
+    """Read the data, and the column or array that groups their rows."""
+    from structsmooth.readers import read_dataset
+
+    if groups is None:
+        return read_dataset(
+            path, label=label, labels=labels, drop=drop, header=header
+        ), None
+    is_table = path.suffix.lower() not in (".npz", ".npy")
+    other = [label] if label is not None and is_table else []
+    grouped = read_dataset(path, label=groups, drop=drop + other, header=header)
+    if is_table:
+        drop = [*drop, groups]
+    dataset = read_dataset(path, label=label, labels=labels, drop=drop, header=header)
+    return dataset, grouped.labels
+
+
 def _number_or_text(value: str) -> Any:
     for kind in (int, float):
         with contextlib.suppress(ValueError):
@@ -306,12 +452,13 @@ def _fit_and_report(
     as_json: bool,
     quiet: bool,
 ) -> None:
+    from structsmooth.console import print_summary
     from structsmooth.outputs import cluster_table, summarize, write_results
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         smoother.fit(dataset.X, dataset.labels)
-    notes = list(dict.fromkeys(" ".join(str(w.message).split()) for w in caught))
+    notes = _notes(caught)
     summary = {"data": name, **summarize(smoother, notes)}
     if dataset.feature_names is not None:
         summary["feature_names"] = dataset.feature_names
@@ -324,81 +471,4 @@ def _fit_and_report(
     if not quiet:
         for note in notes:
             print(f"note: {note}", file=sys.stderr)
-        _print_summary(summary, cluster_table(smoother), output)
-
-
-def _print_summary(
-    summary: dict[str, Any], rows: list[dict[str, Any]], output: Path
-) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    console = Console(highlight=False)
-    confidence = summary["bayes_error"]["confidence"]
-    table = Table(
-        title=f"{escape(summary['data'])}: {summary['n_samples']} rows, "
-        f"{len(summary['classes'])} classes, {summary['n_clusters']} clusters",
-        box=SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-    )
-    table.add_column("cluster", justify="right", no_wrap=True)
-    table.add_column("rows", justify="right", no_wrap=True)
-    # The one column that gives way on a narrow screen; the others take 58 places.
-    table.add_column("classes", no_wrap=True, max_width=max(9, console.width - 58))
-    table.add_column("Bayes error, %", justify="right", no_wrap=True)
-    table.add_column(f"{confidence:.0%} interval", justify="right", no_wrap=True)
-    table.add_column("strength", justify="right", no_wrap=True)
-    shown = rows if len(rows) <= MOST_ROWS else rows[:12] + [{}] + rows[-5:]
-    for row in shown:
-        table.add_row(*(_cells(row) if row else ["..."] * 6))
-    console.print(table)
-
-    bounds, bias = summary["bayes_error"], summary["bayes_error_bias"]
-    strength = summary["strength"]
-    pairs = ", ".join(
-        f"{_text(p['classes'][0])} and {_text(p['classes'][1])} "
-        f"({p['share']:.0%} of the crossing edges)"
-        for p in summary["overlapping_classes"][:3]
-    )
-    lines = [
-        f"Estimated Bayes error: {_percent(bounds['lower'])} to "
-        f"{_percent(bounds['upper'])}. Good for comparing regions; in many dimensions "
-        "it comes out too high, so it is no limit to what a classifier can reach.",
-        f"Classes that overlap most: {pairs}." if pairs else "No classes overlap.",
-        f"Strengths: {strength['smallest']:.3f} to {strength['largest']:.3f}, mean "
-        f"{strength['mean']:.3f} (uniform label_smoothing="
-        f"{summary['label_smoothing']:.3g} has the same mean).",
-        f"Bias of the Bayes error: {_percent(bias['structural'])}, uniform smoothing "
-        f"{_percent(bias['uniform'])}: {bias['saved']:.1%} saved.",
-        f"Wrote to {escape(str(output))}: {', '.join(summary['files'])}, summary.json",
-    ]
-    for line in lines:
-        console.print(line, soft_wrap=True)
-
-
-def _cells(row: dict[str, Any]) -> list[str]:
-    return [
-        str(row["cluster"]),
-        str(row["size"]),
-        _text(row["classes"]),
-        _range(row["bayes_error_lower"], row["bayes_error_upper"]),
-        _range(row["interval_low"], row["interval_high"]),
-        f"{row['strength']:.4f}",
-    ]
-
-
-def _text(value: Any) -> str:
-    """Return a name of the user's so that it neither colors nor moves the screen."""
-    from rich.markup import escape
-
-    return escape("".join(c if c.isprintable() else "?" for c in str(value)))
-
-
-def _range(low: float, high: float) -> str:
-    return f"{100 * low:.1f} to {100 * high:.1f}"
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.2f} %"
+        print_summary(summary, cluster_table(smoother), output)

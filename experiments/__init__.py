@@ -1,0 +1,1 @@
+"""Evidence: experiments that anyone can run again. Not part of the package."""

@@ -1,0 +1,57 @@
+"""Classifiers by name, for the command line."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from structsmooth.errors import InvalidInputError
+
+BOOSTING: dict[str, tuple[str, dict[str, Any]]] = {
+    "lightgbm": ("LGBMClassifier", {"verbose": -1, "deterministic": True}),
+    "xgboost": ("XGBClassifier", {}),
+    "catboost": ("CatBoostClassifier", {"verbose": 0, "allow_writing_files": False}),
+}
+
+
+def make_learner(name: str) -> Any:
+    """Return a classifier with the defaults of its library.
+
+    Parameters
+    ----------
+    name : str
+        logistic, forest, gradient-boosting, mlp, lightgbm, xgboost or catboost.
+
+    Returns
+    -------
+    classifier
+        Not fitted.
+    """
+    if name in BOOSTING:
+        class_name, options = BOOSTING[name]
+        try:
+            library = importlib.import_module(name)
+        except ImportError:
+            raise InvalidInputError(
+                f"{name} is not installed; pip install 'structsmooth[boosting]' "
+                "brings it"
+            ) from None
+        return getattr(library, class_name)(**options)
+    learners = {
+        "logistic": lambda: make_pipeline(
+            StandardScaler(), LogisticRegression(max_iter=1000)
+        ),
+        "forest": RandomForestClassifier,
+        "gradient-boosting": HistGradientBoostingClassifier,
+        "mlp": lambda: make_pipeline(StandardScaler(), MLPClassifier()),
+    }
+    if name not in learners:
+        known = ", ".join([*learners, *BOOSTING])
+        raise InvalidInputError(f"classifier must be one of {known}, got {name!r}")
+    return learners[name]()

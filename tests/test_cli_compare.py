@@ -1,0 +1,102 @@
+"""``structsmooth compare``: what it prints, writes and refuses."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from structsmooth.cli import app
+
+FAST = ["--seeds", "2", "--alpha", "0.1", "--beta", "auto"]
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["compare", *map(str, arguments)])
+
+
+@pytest.fixture
+def data(overlapping, tmp_path):
+    path = tmp_path / "d.npz"
+    X, y = overlapping
+    np.savez(path, X=X, y=np.array(["no", "yes"])[y], who=np.arange(len(y)) // 10)
+    return path
+
+
+@pytest.fixture
+def table(overlapping, tmp_path):
+    path = tmp_path / "d.csv"
+    X, y = overlapping
+    rows = [
+        f"{a:.9g},{b:.9g},speaker {number // 10},{['no', 'yes'][label]}"
+        for number, ((a, b), label) in enumerate(zip(X, y, strict=True))
+    ]
+    path.write_text("\n".join(["left,right,who,answer", *rows]) + "\n")
+    return path
+
+
+def test_prints_a_table_findings_and_a_verdict(data):
+    result = run(data, *FAST)
+    assert result.exit_code == 0
+    for method in ("none", "uniform", "structural", "reversed", "shuffled"):
+        assert method in result.stdout
+    assert "400 rows, 2 classes, 2 seeds" in result.stdout
+    assert "structural against uniform: " in result.stdout
+    assert "Structural smoothing " in result.stdout
+    assert "compare" in result.stderr  # the progress bar
+
+
+def test_json_is_one_object_and_quiet_is_silent(data):
+    result = run(data, *FAST, "--json")
+    found = json.loads(result.stdout)
+    assert found["data"] == "d.npz"
+    assert len(found["methods"]["structural"]["aurc"]) == 2
+    assert run(data, *FAST, "--quiet").stdout == ""
+
+
+def test_the_file_of_runs_is_gone_on_with(data, tmp_path):
+    runs = tmp_path / "runs.jsonl"
+    first = json.loads(run(data, *FAST, "-o", runs, "--json").stdout)
+    before = runs.read_bytes()
+    assert json.loads(run(data, *FAST, "-o", runs, "--json").stdout) == first
+    assert runs.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["forest", "gradient-boosting", "lightgbm"])
+def test_classifiers_by_name(data, name):
+    result = run(data, *FAST, "--classifier", name, "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["description"]["n_rows"] == 400
+
+
+def test_groups_are_a_column_or_an_array_and_no_feature(data, table):
+    for arguments in ([data], [table, "--label", "answer"]):
+        result = run(*arguments, *FAST, "--groups", "who", "--json")
+        assert result.exit_code == 0, result.stderr
+        assert json.loads(result.stdout)["description"]["n_features"] == 2
+
+
+def test_a_test_set_of_its_own(table):
+    options = ["--label", "answer", "--drop", "who"]
+    result = run(table, *options, *FAST, "--test", table, "--json")
+    assert result.exit_code == 0, result.stderr
+    description = json.loads(result.stdout)["description"]
+    assert description["settings"]["test_size"] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (["--classifier", "oracle"], 2, "oracle"),
+        (["--seeds", "1"], 2, "seeds"),
+        (["--alpha", "much"], 3, "alpha"),
+        (["--criterion", "beauty"], 3, "criterion"),
+        (["--groups", "absent"], 3, "absent"),
+        (["--test", "nowhere.npz"], 3, "nowhere.npz"),
+    ],
+)
+def test_wrong_options_get_a_sentence_and_a_code(data, options, code, message):
+    result = run(data, *options)
+    assert result.exit_code == code
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
