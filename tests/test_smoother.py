@@ -262,3 +262,11 @@ def test_parameters_are_json_and_have_the_documented_order():
         "verbose",
     ]
     json.dumps(StructuralSmoother().get_params())
+
+
+def test_labels_are_encoded_by_their_place_among_the_classes(overlapping):
+    X, y = overlapping
+    smoother = StructuralSmoother(random_state=0).fit(X, np.array(["no", "yes"])[y])
+    assert smoother.encode(["yes", "no", "yes"]).tolist() == [1, 0, 1]
+    with pytest.raises(InvalidInputError, match="2 rows"):
+        smoother.encode(["yes"], n_rows=2)

@@ -288,19 +288,19 @@ class StructuralSmoother(BaseEstimator):
         coded = self.encode(y, len(self.sample_strengths_))
         return smooth_labels(coded, self.sample_strengths_, len(self.classes_))
 
-    def encode(self, y: ArrayLike, n_rows: int) -> NDArray[np.int64]:
-        """Return labels as positions in ``classes_``.
+    def encode(self, y: ArrayLike, n_rows: int | None = None) -> NDArray[np.int64]:
+        """Return labels as positions in ``classes_``, as most learners want them.
 
         Parameters
         ----------
-        y : array-like of shape (n_rows,)
+        y : array-like of shape (n,)
             Labels, each one of ``classes_``.
-        n_rows : int
+        n_rows : int, optional
             How many there must be.
 
         Returns
         -------
-        ndarray of shape (n_rows,), int64
+        ndarray of shape (n,), int64
             Class numbers.
         """
         check_is_fitted(self, "sample_strengths_")

@@ -109,7 +109,7 @@ def _check_finite(X: Any) -> None:
 
 
 def encode_labels(
-    y: Any, n_rows: int, *, owner: str = "this function"
+    y: Any, n_rows: int | None, *, owner: str = "this function"
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return the sorted distinct labels, and for each row which of them it has."""
     if y is None:
@@ -119,7 +119,7 @@ def encode_labels(
     if hasattr(y, "to_numpy") and not isinstance(getattr(y, "dtype", None), np.dtype):
         y = y.to_numpy(dtype=object)  # the types of pandas that NumPy does not have
     y = column_or_1d(y, warn=True)
-    if len(y) != n_rows:
+    if n_rows is not None and len(y) != n_rows:
         raise InvalidInputError(
             f"X and y must have the same length: X has {n_rows} rows, "
             f"y has {len(y)} labels"
