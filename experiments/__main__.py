@@ -12,10 +12,14 @@ import sys
 import tomllib
 from pathlib import Path
 
-from experiments.datasets import MissingDataError, load
+from experiments import comparisons, table1
+from experiments.datasets import MissingDataError
+from structsmooth.errors import FileFormatError
+from structsmooth.files import written_beside
 
 HERE = Path(__file__).parent
 CONFIGS, RESULTS = HERE / "configs", HERE / "results"
+KINDS = {"comparison": comparisons, "synthetic": table1}
 
 
 def main() -> None:
@@ -28,40 +32,20 @@ def main() -> None:
     parser.add_argument("name", choices=[*names, "all"])
     arguments = parser.parse_args()
     for name in names if arguments.name == "all" else [arguments.name]:
+        config = tomllib.loads((CONFIGS / f"{name}.toml").read_text(encoding="utf-8"))
         try:
-            run(name)
-        except MissingDataError as error:
+            if arguments.command == "run":
+                KINDS[config["kind"]].run(config, RESULTS / f"{name}.jsonl")
+            table = KINDS[config["kind"]].table(config, RESULTS / f"{name}.jsonl")
+        except (MissingDataError, FileFormatError) as error:
             sys.exit(f"experiments: {error}")
-
-
-def run(name: str) -> None:
-    """Run what is left of a comparison, and write its table."""
-    from experiments.models import build
-    from structsmooth import StructuralSmoother
-    from structsmooth.compare import compare
-    from structsmooth.files import written_beside
-
-    config = tomllib.loads((CONFIGS / f"{name}.toml").read_text(encoding="utf-8"))
-    data = load(config["data"])
-    result = compare(
-        data.X,
-        data.y,
-        build(config["model"], config.get("model_options", {})),
-        smoother=StructuralSmoother(**config.get("smoother", {})),
-        test=data.test,
-        groups=data.groups,
-        results=RESULTS / f"{name}.jsonl",
-        verbose=1,
-        **config.get("compare", {}),
-    )
-    title = f"# {config['title']}\n\nMade by `python -m experiments run {name}`.\n\n"
-    facts = result.description
-    settings = ", ".join(f"{k} {v}" for k, v in facts["settings"].items())
-    versions = ", ".join(f"{k} {v}" for k, v in facts["versions"].items())
-    tail = f"\nSettings: {settings}.\n\nVersions: {versions}.\n"
-    with written_beside(RESULTS / f"{name}.md") as path:
-        path.write_text(title + result.to_markdown() + tail, encoding="utf-8")
-    print(result.to_markdown())
+        with written_beside(RESULTS / f"{name}.md") as path:
+            path.write_text(
+                f"# {config['title']}\n\nMade by `python -m experiments run {name}`."
+                f"\n\n{table}",
+                encoding="utf-8",
+            )
+        print(table)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ import numpy as np
 from experiments import wide
 from experiments.synthetic import Layout
 from structsmooth import StructuralSmoother, reversed_strengths, solve_strengths
+from structsmooth.compare.statistics import paired_difference
+from structsmooth.errors import FileFormatError
 from structsmooth.metrics import evaluate
 from structsmooth.store import versions
 
@@ -87,12 +89,15 @@ class Curve:
         self.errors = list(observed)
 
 
-def run(config: dict, results: Path, checkpoints: Path, n_threads: int = 2) -> None:
+CHECKPOINTS = Path(__file__).parent / ".checkpoints"
+
+
+def run(config: dict, results: Path, n_threads: int = 2) -> None:
     """Train what is left of the table."""
     done = {record["seed"] for record in read(results)}
     for seed in range(config["n_seeds"]):
         if seed not in done:
-            _run_seed(config, seed, results, checkpoints, n_threads)
+            _run_seed(config, seed, results, CHECKPOINTS, n_threads)
 
 
 def _run_seed(config, seed, results, checkpoints, n_threads) -> None:
@@ -155,3 +160,56 @@ def read(results: Path) -> list[dict]:
         except ValueError:
             break
     return records
+
+
+def table(config: dict, results: Path) -> str:
+    """Return the table of the seeds that are finished, as Markdown."""
+    records = read(results)
+    if not records:
+        raise FileFormatError(f"there are no results in {results}")
+    seeds = sorted({record["seed"] for record in records})
+    error = {
+        (r["method"], r["alpha"], r["beta"], r["seed"]): 100.0 * r["test"]["error"]
+        for r in records
+    }
+
+    def errors(method, alpha, beta):
+        return np.array([error[method, alpha, beta, seed] for seed in seeds])
+
+    lines = [
+        "| method | alpha | beta | test error, % | lowest | against none | "
+        "against uniform |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for method, alpha, beta in rows_of(config):
+        found = errors(method, alpha, beta)
+        cells = [method, f"{alpha:g}" if alpha else "", f"{beta:g}" if beta else ""]
+        cells += [f"{found.mean():.2f}±{_spread(found):.2f}", f"{found.min():.2f}"]
+        cells.append(_against(found, errors("none", 0.0, None), method == "none"))
+        rival = errors("uniform", alpha, None) if beta else found
+        cells.append(_against(found, rival, beta is None))
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(
+        [
+            f"{len(seeds)} of {config['n_seeds']} seeds, each with data of its own.",
+            "",
+            *lines,
+            "",
+            "Mean over the seeds ± standard deviation. Differences are paired, with "
+            "95 % intervals (Student's t), one by one.",
+            "",
+        ]
+    )
+
+
+def _spread(values: np.ndarray) -> float:
+    return float(values.std(ddof=1)) if len(values) > 1 else float("nan")
+
+
+def _against(values: np.ndarray, reference: np.ndarray, is_same: bool) -> str:
+    if is_same:
+        return ""
+    d = paired_difference(
+        "error", "", "", values, reference, confidence=0.95, n_intervals=1, test_ratio=0
+    )
+    return f"{d.mean:+.2f} ({d.low:+.2f} to {d.high:+.2f})"

@@ -24,7 +24,7 @@ from sklearn.utils.validation import (
 )
 
 from structsmooth.errors import InvalidInputError
-from structsmooth.labels import expand_rows
+from structsmooth.labels import expand_rows, smooth_labels
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.validation import check_features
 
@@ -218,6 +218,16 @@ def check_takes_weights(inner: Any) -> str:
         raise InvalidInputError(
             f"estimator must be a classifier, got {type(inner).__name__}"
         )
+    balanced = [
+        name
+        for name, value in inner.get_params(deep=True).items()
+        if name.endswith("class_weight") and str(value).startswith("balanced")
+    ]
+    if balanced:
+        raise InvalidInputError(
+            f"estimator must not have {balanced[0]}='balanced', which would count the "
+            "rows that a soft label becomes; give fit a sample_weight instead"
+        )
     weight_name = _name_of_weights(inner)
     if weight_name is None:
         raise InvalidInputError(
@@ -234,8 +244,13 @@ def fit_expanded(
     strengths: NDArray[np.float64],
     classes: NDArray[Any],
     fit_params: dict[str, Any],
+    *,
+    keep_empty: bool = False,
 ) -> Any:
     """Fit a classifier to one weighted row for each class a soft label has mass on.
+
+    Of a pipeline only the last step sees these rows; what comes before it is fitted
+    to the rows as they are.
 
     Parameters
     ----------
@@ -251,10 +266,26 @@ def fit_expanded(
         The labels that the class numbers stand for.
     fit_params : dict
         For ``fit``; what has one value a row is repeated with the rows.
+    keep_empty : bool, default=False
+        Keep rows of weight 0 too, so that fits with different strengths have as many
+        rows, and nothing that counts them makes a difference.
     """
     weight_name = check_takes_weights(inner)
     n_rows = len(coded)
-    rows, labels, weights = expand_rows(coded, strengths, len(classes))
+    if isinstance(inner, Pipeline):
+        X, own = fit_head(inner, X, classes[coded], fit_params)
+        name, last = inner.steps[-1]
+        last = fit_expanded(
+            last, X, coded, strengths, classes, own, keep_empty=keep_empty
+        )
+        inner.steps[-1] = (name, last)
+        return inner
+    if keep_empty:
+        soft = smooth_labels(coded, strengths, len(classes))
+        rows = np.repeat(np.arange(n_rows), len(classes))
+        labels, weights = np.tile(np.arange(len(classes)), n_rows), soft.ravel()
+    else:
+        rows, labels, weights = expand_rows(coded, strengths, len(classes))
     per_row = {
         name: _safe_indexing(value, rows) if _has_rows(value, n_rows) else value
         for name, value in fit_params.items()
@@ -269,6 +300,33 @@ def fit_expanded(
         weights = weights * np.asarray(given_weights)
     per_row[weight_name] = weights
     return inner.fit(_safe_indexing(_indexable(X), rows), classes[labels], **per_row)
+
+
+def fit_head(
+    pipeline: Pipeline, X: Any, y: NDArray[Any], fit_params: dict[str, Any]
+) -> tuple[Any, dict[str, Any]]:
+    """Fit all steps but the last, in place.
+
+    Returns what the last step gets: features, and parameters for its ``fit``.
+    """
+    name = pipeline.steps[-1][0]
+    own = {
+        key.removeprefix(f"{name}__"): value
+        for key, value in fit_params.items()
+        if key.startswith(f"{name}__")
+    }
+    if "sample_weight" in fit_params:
+        own.setdefault("sample_weight", fit_params["sample_weight"])
+    others = {
+        key: value
+        for key, value in fit_params.items()
+        if key != "sample_weight" and not key.startswith(f"{name}__")
+    }
+    if len(pipeline.steps) > 1:
+        head = Pipeline(pipeline.steps[:-1], memory=pipeline.memory)
+        X = head.fit_transform(X, y, **others)
+        pipeline.steps[:-1] = head.steps
+    return X, own
 
 
 def _name_of_weights(inner: Any) -> str | None:

@@ -242,7 +242,7 @@ def compare(
     classifier: Annotated[
         Learner, typer.Option(help="What to train.")
     ] = Learner.logistic,
-    seeds: Annotated[int, typer.Option(min=2, help="How many paired splits.")] = 10,
+    seeds: Annotated[int, typer.Option(min=3, help="How many paired splits.")] = 10,
     alpha: Annotated[
         str, typer.Option(help="Mean strengths to choose from, with commas.")
     ] = "0.02,0.05,0.1,0.2",
@@ -330,7 +330,8 @@ def compare(
                 verbose=int(not (quiet or as_json)),
             )
         if as_json:
-            print(json.dumps({"data": data.name, **result.to_dict()}, indent=1))
+            found = {"data": data.name, "notes": _notes(caught), **result.to_dict()}
+            print(json.dumps(found, indent=1))
         elif not quiet:
             for note in _notes(caught):
                 print(f"note: {note}", file=sys.stderr)

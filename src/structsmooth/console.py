@@ -96,15 +96,23 @@ def print_comparison(name: str, result: Comparison, output: Path | None) -> None
         f"{n_seeds} seeds",
         soft_wrap=True,
     )
-    header, *body = result.rows()
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    for number, title in enumerate(header):
-        table.add_column(title, justify="right" if number else "left", no_wrap=True)
-    for cells in body:
-        table.add_row(*cells)
-    console.print(table)
+    console.print(_table(result.rows(), 1))
+    console.print(_table(result.difference_rows(), 2))
+    console.print(result.legend, soft_wrap=True)
     for finding in result.findings:
         console.print(f"- {finding}.", soft_wrap=True)
     console.print(result.verdict, soft_wrap=True, style="bold")
     if output is not None:
         console.print(f"All runs are in {escape(str(output))}.", soft_wrap=True)
+
+
+def _table(rows: list[list[str]], n_names: int) -> Table:
+    """Return rows, the first of them a header, with names on the left."""
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    header, *body = rows
+    for number, title in enumerate(header):
+        justify: Any = "left" if number < n_names else "right"
+        table.add_column(title, justify=justify, overflow="fold")
+    for cells in body:
+        table.add_row(*cells)
+    return table

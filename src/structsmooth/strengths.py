@@ -163,8 +163,8 @@ def shuffled_strengths(
 ) -> NDArray[np.float64]:
     """Return the strengths dealt out to other regions at random, as a control.
 
-    They are shifted, inside the bounds, to have the same weighted mean as before:
-    regions differ in size.
+    No region keeps its own, unless it is the only one. They are shifted, inside the
+    bounds, to have the same weighted mean as before: regions differ in size.
 
     Examples
     --------
@@ -177,7 +177,9 @@ def shuffled_strengths(
     strengths, weights = _check_given(strengths, weights, n_classes)
     mean = float(weights @ strengths)
     generator = np.random.default_rng(random_state)
-    dealt = strengths[generator.permutation(len(strengths))]
+    circle = generator.permutation(len(strengths))
+    dealt = np.empty_like(strengths)
+    dealt[circle] = strengths[np.roll(circle, 1)]
     return _shift_into_box(dealt, weights, mean, n_classes)
 
 

@@ -23,9 +23,15 @@ from threadpoolctl import threadpool_limits
 
 from structsmooth.bounds import check_confidence
 from structsmooth.compare.records import Record, Records
-from structsmooth.compare.result import Comparison
+from structsmooth.compare.result import Comparison, best, choose
 from structsmooth.compare.statistics import Difference
-from structsmooth.compare.trainers import Trainer, describe, trainer_of
+from structsmooth.compare.trainers import (
+    Predictor,
+    Trainer,
+    check_is_named,
+    describe,
+    trainer_of,
+)
 from structsmooth.errors import InvalidInputError, StructsmoothWarning
 from structsmooth.metrics import evaluate
 from structsmooth.progress import Progress, Stage
@@ -92,8 +98,8 @@ def compare(
     On each seed the rows are split into training, validation and test rows. The mean
     strength alpha is the one at which *uniform* smoothing does best on the validation
     rows: a choice in favor of the rival. Beta is the one at which structural
-    smoothing, with that mean, does. The controls have the strengths of the structural
-    run. The test rows choose nothing. All metrics are taken on hard labels.
+    smoothing, with that mean, does; the controls choose theirs in the same way. The
+    test rows choose nothing. All metrics are taken on hard labels.
 
     Parameters
     ----------
@@ -115,7 +121,7 @@ def compare(
     beta : float, "auto", or a sequence of them
         Slopes of the structural strengths to choose from.
     n_seeds : int, default=10
-        How many splits; at least 2.
+        How many splits; at least 3, and 10 to see more than large effects.
     test : pair of features and labels, optional
         A test set that is always the same, as an official one. Then only training and
         validation rows are split, and the intervals speak of this test set alone.
@@ -154,13 +160,13 @@ def compare(
     features = check_features(X, min_rows=8)
     classes, coded = encode_labels(y, len(features), owner="compare")
     n_classes = check_integer(len(classes), "the number of classes in y", 2)
-    check_integer(n_seeds, "n_seeds", 2)
+    n_seeds = check_integer(n_seeds, "n_seeds", 3)
     random_state = check_integer(random_state, "random_state", 0)
     task = Task(
         X=features,
         y=coded,
         groups=_check_groups(groups, len(features)),
-        test=None if test is None else _check_test(test, classes, features.shape[1]),
+        test=None if test is None else _check_test(test, X, classes),
         n_classes=n_classes,
         smoother=_check_smoother(smoother),
         train=trainer_of(classifier),
@@ -173,19 +179,22 @@ def compare(
     )
     check_confidence(confidence)
     description = _describe(task, describe(classifier), classes)
+    # All that can be refused is refused before anything is trained.
+    seeds = [_SeedWork(task, seed) for seed in range(n_seeds)]
+    task.smoother._check_parameters(n_classes, (len(seeds[0].rows), features.shape[1]))
+    if results is not None:
+        check_is_named(classifier)
     records = Records(results, description)
     chosen: list[Record] = []
-    n_runs = n_seeds * (1 + len(task.alphas) + len(task.betas) + 2)
+    n_runs = n_seeds * (1 + len(task.alphas) + 3 * len(task.betas))
     with (
         _each_warning_once(),
         Progress(verbose > 0) as progress,
         progress.stage("compare", n_runs) as stage,
     ):
-        for seed in range(n_seeds):
-            chosen.extend(_run_seed(task, seed, records, stage))
-    n_test, n_train = chosen[0]["n_test"], chosen[0]["n_train"]
-    test_ratio = 0.0 if test is not None else n_test / n_train
-    return Comparison(description, chosen, test_ratio, confidence)
+        for work in seeds:
+            chosen.extend(_run_seed(work, records, stage))
+    return Comparison(description, chosen, confidence)
 
 
 @contextlib.contextmanager
@@ -199,11 +208,9 @@ def _each_warning_once() -> Iterator[None]:
         warnings.warn(message, stacklevel=4)
 
 
-def _run_seed(
-    task: Task, seed: int, records: Records, stage: Stage
-) -> Iterator[Record]:
-    """Train all methods on the rows of one seed, and yield the chosen runs."""
-    work = _SeedWork(task, seed)
+def _run_seed(work: _SeedWork, records: Records, stage: Stage) -> list[Record]:
+    """Train all methods on the rows of one seed, and return the chosen runs."""
+    task, seed = work.task, work.seed
 
     def run(method: str, alpha: float, beta: float | None) -> Record:
         record = records.find((seed, method, alpha, beta))
@@ -212,17 +219,12 @@ def _run_seed(
         stage.advance()
         return record
 
-    def best(runs: list[Record]) -> Record:
-        return min(runs, key=lambda r: r["validation"][task.criterion])
-
-    yield run("none", 0.0, None)
-    uniform = best([run("uniform", alpha, None) for alpha in work.alphas()])
-    yield uniform
-    alpha = uniform["alpha"]
-    structural = best([run("structural", alpha, beta) for beta in work.betas()])
-    yield structural
-    for control in ("reversed", "shuffled"):
-        yield run(control, alpha, structural["beta"])
+    runs = [run("none", 0.0, None)]
+    runs += [run("uniform", alpha, None) for alpha in work.alphas()]
+    alpha = best(runs[1:], task.criterion)["alpha"]
+    for method in ("structural", "reversed", "shuffled"):
+        runs += [run(method, alpha, beta) for beta in work.betas()]
+    return choose(runs, _settings(task))
 
 
 class _SeedWork:
@@ -232,51 +234,55 @@ class _SeedWork:
     """
 
     def __init__(self, task: Task, seed: int) -> None:
-        self._task, self._seed = task, seed
+        self.task, self.seed = task, seed
         sequence = np.random.SeedSequence([task.random_state, seed])
-        self._split_seed, self._fit_seed, self._shuffle_seed = (
+        split_seed, self._fit_seed, self._shuffle_seed = (
             int(number) for number in sequence.generate_state(3) >> 1
         )
-        everything = np.arange(len(task.y))
+        rest = np.arange(len(task.y))
+        self._held_out: NDArray[np.int64] | None = None
         if task.test is None:
-            rest, held_out = _split(task, everything, task.test_size, self._split_seed)
-            self._test = (task.X[held_out], task.y[held_out])
-        else:
-            rest, self._test = everything, task.test
-        self._rows, self._validation = _split(
-            task, rest, task.validation_size, self._split_seed
+            rest, self._held_out = _split(task, rest, task.test_size, split_seed)
+        self.rows, self._validation = _split(
+            task, rest, task.validation_size, split_seed
         )
         self._fitted: StructuralSmoother | None = None
 
     @property
+    def _test(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        if self.task.test is not None:
+            return self.task.test
+        return self.task.X[self._held_out], self.task.y[self._held_out]
+
+    @property
     def _smoother(self) -> StructuralSmoother:
         if self._fitted is None:
-            smoother = clone(self._task.smoother).set_params(
+            smoother = clone(self.task.smoother).set_params(
                 alpha=0.0, random_state=self._fit_seed
             )
-            rows = self._rows
-            self._fitted = smoother.fit(self._task.X[rows], self._task.y[rows])
+            rows = self.rows
+            self._fitted = smoother.fit(self.task.X[rows], self.task.y[rows])
         return self._fitted
 
     def alphas(self) -> list[float]:
         """Return the mean strengths to try, as numbers."""
         return [
             value if isinstance(value, float) else self._resolve(value, 0.0)[0]
-            for value in self._task.alphas
+            for value in self.task.alphas
         ]
 
     def betas(self) -> list[float]:
         """Return the slopes to try, as numbers."""
         return [
             value if isinstance(value, float) else self._resolve(0.0, value)[1]
-            for value in self._task.betas
+            for value in self.task.betas
         ]
 
     def _resolve(self, alpha: float | str, beta: float | str) -> tuple[float, float]:
         if alpha != "auto":  # then no smoother is needed
             nothing = np.zeros(1)
             return resolve_alpha_beta(
-                alpha, beta, nothing, np.ones(1), self._task.n_classes
+                alpha, beta, nothing, np.ones(1), self.task.n_classes
             )
         fitted = self._smoother
         return resolve_alpha_beta(
@@ -284,17 +290,17 @@ class _SeedWork:
             beta,
             fitted.bayes_error_lower_,
             fitted.cluster_weights_,
-            self._task.n_classes,
+            self.task.n_classes,
         )
 
     def strengths(
         self, method: str, alpha: float, beta: float | None
     ) -> NDArray[np.float64]:
         """Return the strength of each training row."""
-        n_classes = self._task.n_classes
+        n_classes = self.task.n_classes
         if method in ("none", "uniform"):
             return np.repeat(
-                uniform_strengths(1, alpha, n_classes=n_classes), len(self._rows)
+                uniform_strengths(1, alpha, n_classes=n_classes), len(self.rows)
             )
         fitted = self._smoother
         weights = fitted.cluster_weights_
@@ -312,35 +318,49 @@ class _SeedWork:
 
     def __call__(self, method: str, alpha: float, beta: float | None) -> Record:
         """Train one model, and measure it on validation and test rows."""
-        task = self._task
+        task = self.task
         started = time.perf_counter()
         strengths = self.strengths(method, alpha, beta)
         # One thread for BLAS: its sums depend on how many it has.
         with threadpool_limits(1, "blas"):
             predict = task.train(
-                task.X[self._rows],
-                task.y[self._rows],
+                task.X[self.rows],
+                task.y[self.rows],
                 strengths,
                 task.n_classes,
                 self._fit_seed,
             )
-            validation = evaluate(
-                task.y[self._validation], predict(task.X[self._validation])
+            validation = _measure(
+                predict, task.X[self._validation], task.y[self._validation], task
             )
-            test = evaluate(self._test[1], predict(self._test[0]))
+            test = _measure(predict, *self._test, task)
         return {
-            "seed": self._seed,
+            "seed": self.seed,
             "method": method,
             "alpha": alpha,
             "beta": beta,
             "mean_strength": float(strengths.mean()),
-            "n_train": len(self._rows),
+            "strength_range": [float(strengths.min()), float(strengths.max())],
+            "n_train": len(self.rows),
             "n_validation": len(self._validation),
             "n_test": len(self._test[1]),
             "validation": validation,
             "test": test,
             "seconds": round(time.perf_counter() - started, 3),
         }
+
+
+def _measure(
+    predict: Predictor, X: NDArray[Any], y: NDArray[np.int64], task: Task
+) -> dict[str, float]:
+    """Return the metrics of a model on some rows."""
+    probabilities = np.asarray(predict(X))
+    if probabilities.shape != (len(X), task.n_classes):
+        raise InvalidInputError(
+            f"classifier must predict {task.n_classes} probabilities for each of "
+            f"{len(X)} rows, got shape {probabilities.shape}"
+        )
+    return evaluate(y, probabilities)
 
 
 def _split(
@@ -376,16 +396,7 @@ def _describe(task: Task, classifier: str, classes: NDArray[Any]) -> dict[str, A
         digest.update(np.ascontiguousarray(array).data)
     if task.groups is not None:
         digest.update(repr(task.groups.tolist()).encode())
-    settings = {
-        "classifier": classifier,
-        "smoother": describe(task.smoother),
-        "alpha": list(task.alphas),
-        "beta": list(task.betas),
-        "test_size": None if task.test is not None else task.test_size,
-        "validation_size": task.validation_size,
-        "criterion": task.criterion,
-        "random_state": task.random_state,
-    }
+    settings = {"classifier": classifier, **_settings(task)}
     digest.update(repr(settings).encode())
     return {
         "run": digest.hexdigest()[:16],
@@ -394,6 +405,20 @@ def _describe(task: Task, classifier: str, classes: NDArray[Any]) -> dict[str, A
         "classes": [str(label) for label in classes],
         "settings": settings,
         "versions": versions(),
+    }
+
+
+def _settings(task: Task) -> dict[str, Any]:
+    # What is set here for every run does not identify it.
+    smoother = clone(task.smoother).set_params(alpha=0.0, beta="auto", random_state=0)
+    return {
+        "smoother": describe(smoother),
+        "alpha": list(task.alphas),
+        "beta": list(task.betas),
+        "test_size": None if task.test is not None else task.test_size,
+        "validation_size": task.validation_size,
+        "criterion": task.criterion,
+        "random_state": task.random_state,
     }
 
 
@@ -413,7 +438,7 @@ def _candidates(
 
 
 def _check_test(
-    test: Any, classes: NDArray[Any], n_features: int
+    test: Any, like: Any, classes: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     try:
         X, y = test
@@ -421,7 +446,11 @@ def _check_test(
         raise InvalidInputError(
             f"test must be a pair of features and labels, got {type(test).__name__}"
         ) from None
-    features = check_features(X)
+    if hasattr(X, "columns") and hasattr(like, "columns"):
+        if set(X.columns) != set(like.columns):
+            raise InvalidInputError("test must have the columns that X has")
+        X = X[list(like.columns)]
+    features, n_features = check_features(X), np.shape(like)[1]
     if features.shape[1] != n_features:
         raise InvalidInputError(
             f"test must have {n_features} features as X has, got {features.shape[1]}"

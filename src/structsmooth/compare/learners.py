@@ -48,7 +48,10 @@ def make_learner(name: str) -> Any:
             StandardScaler(), LogisticRegression(max_iter=1000)
         ),
         "forest": RandomForestClassifier,
-        "gradient-boosting": HistGradientBoostingClassifier,
+        # Left to itself it would hold copies of training rows out to stop by.
+        "gradient-boosting": lambda: HistGradientBoostingClassifier(
+            early_stopping=False
+        ),
         "mlp": lambda: make_pipeline(StandardScaler(), MLPClassifier()),
     }
     if name not in learners:

@@ -15,6 +15,7 @@ from typing import Any
 from structsmooth.errors import FileFormatError
 from structsmooth.files import wrapped_errors
 
+BEGINNING = b'{"run": "'
 Record = dict[str, Any]
 Key = tuple[int, str, float, float | None]
 
@@ -37,11 +38,18 @@ class Records:
         self._known: dict[Key, Record] = {}
         if self._path is None:
             return
-        if self._path.is_file() and self._path.stat().st_size > 0:
-            self._read(description["run"])
-        else:
-            with wrapped_errors(self._path):
-                self._path.parent.mkdir(parents=True, exist_ok=True)
+        before, self._known = read_records(self._path)
+        if before is not None and before["run"] != description["run"]:
+            raise FileFormatError(
+                f"{self._path} belongs to a comparison with other data or settings; "
+                "give another file, or delete it"
+            )
+        with wrapped_errors(self._path):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            if self._path.is_file():
+                whole = self._path.read_bytes().rfind(b"\n") + 1
+                os.truncate(self._path, whole)
+        if before is None:
             self._append(description)
 
     def find(self, key: Key) -> Record | None:
@@ -56,37 +64,39 @@ class Records:
         self._append(record)
         return record
 
-    def _read(self, run: str) -> None:
-        assert self._path is not None  # noqa: S101 (for the type checker)
-        text = self._path.read_text(encoding="utf-8", errors="replace")
-        complete, _, rest = text.rpartition("\n")
-        lines = complete.splitlines()
-        try:
-            first, *records = [json.loads(line) for line in lines]
-            is_ours = first["run"] == run
-            keyed = {key_of(record): record for record in records}
-        except (ValueError, KeyError, TypeError):
-            raise FileFormatError(
-                f"{self._path} is not a file of results that a comparison has written"
-            ) from None
-        if not is_ours:
-            raise FileFormatError(
-                f"{self._path} belongs to a comparison with other data or settings; "
-                "give another file, or delete it"
-            )
-        self._known = keyed
-        if rest:
-            with wrapped_errors(self._path):
-                os.truncate(self._path, len(f"{complete}\n".encode()))
-
     def _append(self, record: Record) -> None:
         if self._path is None:
             return
-        with (
-            wrapped_errors(self._path),
-            self._path.open("a", encoding="utf-8") as stream,
-        ):
-            stream.write(json.dumps(record) + "\n")
+        with wrapped_errors(self._path), self._path.open("ab") as stream:
+            stream.write(json.dumps(record).encode() + b"\n")
+
+
+def read_records(
+    path: str | os.PathLike[str],
+) -> tuple[dict[str, Any] | None, dict[Key, Record]]:
+    """Return the description in a file of results, if there is one, and its runs."""
+    path = Path(path)
+    if not path.is_file():
+        return None, {}
+    content = path.read_bytes()
+    lines = content.split(b"\n")[:-1]  # what has no end was cut off
+    try:
+        entries = [json.loads(line) for line in lines]
+        if not entries:
+            if not (BEGINNING.startswith(content) or content.startswith(BEGINNING)):
+                raise ValueError
+            return None, {}
+        description = entries[0]
+        _ = description["run"], description["settings"]["criterion"]
+        # A process that started at the same time may have described it once more.
+        runs = [entry for entry in entries[1:] if "run" not in entry]
+        known = {key_of(run): run for run in runs}
+        _ = [run["test"]["nll"] + run["validation"]["nll"] for run in runs]
+    except (ValueError, KeyError, TypeError, UnicodeDecodeError):
+        raise FileFormatError(
+            f"{path} is not a file of results that a comparison has written"
+        ) from None
+    return description, known
 
 
 def key_of(record: Record) -> Key:

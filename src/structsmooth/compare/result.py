@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from structsmooth.compare.records import Record
+from structsmooth.compare.records import Record, read_records
 from structsmooth.compare.statistics import Difference, paired_difference
 from structsmooth.compare.verdict import NAMES, conclude, describe_pair
+from structsmooth.errors import FileFormatError
 
 METHODS = ("none", "uniform", "structural", "reversed", "shuffled")
 # What the verdict looks at; the table can show the others too.
@@ -38,17 +41,56 @@ class Comparison:
     chosen : list of dict
         For each seed and method the run that the validation rows chose: ``seed``,
         ``method``, ``alpha``, ``beta``, ``mean_strength``, ``validation``, ``test``.
-    test_ratio : float
-        Test rows for each training row if the splits are random, 0 for a given test
-        set, whose own randomness the intervals then leave out.
     confidence : float
         Of the intervals, for all metrics together.
     """
 
     description: dict[str, Any]
     chosen: list[Record]
-    test_ratio: float
     confidence: float = 0.95
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], confidence: float = 0.95) -> Self:
+        """Return the comparison in a file of results, without training anything.
+
+        Parameters
+        ----------
+        path : path-like
+            What ``compare`` was given as ``results``.
+        confidence : float, default=0.95
+            Of the intervals.
+
+        Returns
+        -------
+        Comparison
+            Of all seeds whose runs are finished.
+        """
+        description, known = read_records(path)
+        if description is None:
+            raise FileFormatError(f"there are no results in {os.fspath(path)}")
+        by_seed: dict[int, list[Record]] = {}
+        for record in known.values():
+            by_seed.setdefault(record["seed"], []).append(record)
+        chosen = [
+            run
+            for seed in sorted(by_seed)
+            for run in choose(by_seed[seed], description["settings"])
+        ]
+        if not chosen:
+            raise FileFormatError(f"no seed is finished in {os.fspath(path)}")
+        return cls(description, chosen, confidence)
+
+    @property
+    def has_fixed_test_set(self) -> bool:
+        """Whether all seeds were tested on the same given rows."""
+        return self.description["settings"]["test_size"] is None
+
+    @cached_property
+    def test_ratio(self) -> float:
+        """Test rows for each training row; 0 for a test set that is always the same."""
+        if self.has_fixed_test_set:
+            return 0.0
+        return float(np.mean([run["n_test"] / run["n_train"] for run in self.chosen]))
 
     def values(self, method: str, metric: str) -> NDArray[np.float64]:
         """Return a metric of a method on the test rows, by seed.
@@ -119,12 +161,31 @@ class Comparison:
     @cached_property
     def verdict(self) -> str:
         """Whether structural smoothing helps here, and whether where matters."""
-        return conclude(
+        if not self.strengths_differ:
+            return (
+                "There is nothing to compare: the strengths do not differ on any seed, "
+                "for want of clusters or of overlap, so structural smoothing is "
+                "uniform smoothing here."
+            )
+        verdict = conclude(
             self.differences("structural", "none"),
             self.differences("structural", "uniform"),
             self.differences("structural", "shuffled"),
             self.differences("uniform", "none"),
         )
+        if self.has_fixed_test_set:
+            verdict += " All of this holds for the given test set."
+        return verdict
+
+    @property
+    def strengths_differ(self) -> bool:
+        """Whether structural strengths differ between rows, on any seed."""
+        ranges = [
+            run.get("strength_range", [0.0, 1.0])
+            for run in self.chosen
+            if run["method"] == "structural"
+        ]
+        return any(low < high for low, high in ranges)
 
     def rows(self) -> list[list[str]]:
         """Return the table: a header, then mean and spread of each method.
@@ -134,15 +195,14 @@ class Comparison:
         list of list of str
             Cells.
         """
-        header = ["", *(_title(metric) for metric in METRICS)]
-        table = [header]
-        for method in METHODS:
-            cells = [method]
-            for metric in METRICS:
+        table = [["", *METHODS]]
+        for metric in METRICS:
+            cells = [_title(metric)]
+            for method in METHODS:
                 values = _factor(metric) * self.values(method, metric)
-                spread = values.std(ddof=1) if len(values) > 1 else float("nan")
                 digits = _digits(metric)
-                cells.append(f"{values.mean():.{digits}f} ± {spread:.{digits}f}")
+                spread = values.std(ddof=1) if len(values) > 1 else float("nan")
+                cells.append(f"{values.mean():.{digits}f}±{spread:.{digits}f}")
             table.append(cells)
         return table
 
@@ -154,17 +214,21 @@ class Comparison:
         list of list of str
             Cells.
         """
-        table = [["", *(_title(metric) for metric in METRICS)]]
+        table = [["", "", "difference", "interval", "seeds"]]
         for method, reference in PAIRS:
-            cells = [f"{method} - {reference}"]
             for d in self.differences(method, reference):
                 digits, by = _digits(d.metric), _factor(d.metric)
                 agree = d.n_lower if d.mean < 0.0 else d.n_higher
-                cells.append(
-                    f"{by * d.mean:+.{digits}f} [{by * d.low:+.{digits}f}, "
-                    f"{by * d.high:+.{digits}f}] {agree}/{d.n_seeds}"
+                interval = f"{by * d.low:+.{digits}f} to {by * d.high:+.{digits}f}"
+                table.append(
+                    [
+                        f"{method} - {reference}",
+                        _title(d.metric),
+                        f"{by * d.mean:+.{digits}f}",
+                        interval + (" *" if d.is_lower or d.is_higher else ""),
+                        f"{agree} of {d.n_seeds}",
+                    ]
                 )
-            table.append(cells)
         return table
 
     def to_markdown(self) -> str:
@@ -189,15 +253,27 @@ class Comparison:
                 "",
                 *_markdown(self.difference_rows()),
                 "",
-                f"Paired differences with {self.confidence:.0%} intervals for all "
-                "metrics of a row together, and on how many seeds the sign is that of "
-                "the mean.",
+                self.legend,
                 "",
                 *(f"- {finding}." for finding in self.findings),
                 "",
                 f"Mean strength chosen on validation rows (seeds): {chosen}.",
                 "",
             ]
+        )
+
+    @property
+    def legend(self) -> str:
+        """What the table of differences shows."""
+        about = (
+            "They speak of this test set and these training rows, not of others."
+            if self.has_fixed_test_set
+            else "They allow for the rows that splits share."
+        )
+        return (
+            f"Paired differences with intervals that hold at {self.confidence:.0%} for "
+            "the five metrics of a pair together (* without 0), and on how many seeds "
+            f"the sign is that of the mean. {about}"
         )
 
     def chosen_alphas(self) -> dict[float, int]:
@@ -236,6 +312,31 @@ class Comparison:
 
     def __str__(self) -> str:
         return self.to_markdown()
+
+
+def best(runs: Iterable[Record], criterion: str) -> Record:
+    """Return the run that does best on the validation rows."""
+    return min(runs, key=lambda run: run["validation"][criterion])
+
+
+def choose(runs: list[Record], settings: dict[str, Any]) -> list[Record]:
+    """Return the run of each method that the validation rows of a seed choose.
+
+    Alpha is chosen for uniform smoothing, beta for each method that has one. A seed
+    that is not finished has no choice: an empty list.
+    """
+    criterion, n_betas = settings["criterion"], len(settings["beta"])
+    of = {method: [r for r in runs if r["method"] == method] for method in METHODS}
+    if not of["none"] or len(of["uniform"]) < len(settings["alpha"]):
+        return []
+    uniform = best(of["uniform"], criterion)
+    chosen = [of["none"][0], uniform]
+    for method in METHODS[2:]:
+        same = [r for r in of[method] if r["alpha"] == uniform["alpha"]]
+        if len(same) < n_betas:
+            return []
+        chosen.append(best(same, criterion))
+    return chosen
 
 
 def _title(metric: str) -> str:

@@ -32,8 +32,8 @@ class Difference:
         Mean difference over the seeds.
     low, high : float
         Interval around it.
-    relative : float
-        Mean difference as a share of the reference's mean; NaN if that is 0.
+    relative : float or None
+        Mean difference as a share of the reference's mean; None if that is 0.
     n_lower, n_higher : int
         Seeds on which the method was lower, and higher.
     n_seeds : int
@@ -46,7 +46,7 @@ class Difference:
     mean: float
     low: float
     high: float
-    relative: float
+    relative: float | None
     n_lower: int
     n_higher: int
     n_seeds: int
@@ -94,8 +94,8 @@ def paired_difference(
     mean = float(difference.mean())
     if not difference.any():
         half = 0.0
-    elif n == 1:
-        half = float("inf")
+    elif not np.ptp(difference):
+        half = float("inf")  # the same on few seeds, as counts may be: no evidence
     else:
         quantile = stats.t.ppf(1.0 - (1.0 - confidence) / (2.0 * n_intervals), n - 1)
         error = difference.std(ddof=1) * np.sqrt(1.0 / n + test_ratio)
@@ -108,7 +108,7 @@ def paired_difference(
         mean=mean,
         low=mean - half,
         high=mean + half,
-        relative=mean / base if base != 0.0 else float("nan"),
+        relative=mean / base if base != 0.0 else None,
         n_lower=int((difference < 0.0).sum()),
         n_higher=int((difference > 0.0).sum()),
         n_seeds=n,

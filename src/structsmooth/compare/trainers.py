@@ -1,24 +1,59 @@
-"""Any classifier as one function: features, labels and strengths in, a model out."""
+"""Any classifier as one function: features, labels and strengths in, a model out.
+
+Whatever the way, strengths of 0 and strengths of nearly 0 must give the same model:
+else a comparison would credit smoothing with what only the way does. So copied rows are
+as many for all strengths, steps before the last one of a pipeline see rows as they are,
+and trees, which count rows whatever their weight, are fitted to soft labels directly.
+"""
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.pipeline import Pipeline
+from sklearn.tree import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreeClassifier,
+    ExtraTreeRegressor,
+)
 
 from structsmooth.boosting import fit_smoothed
-from structsmooth.classifier import check_takes_weights, fit_expanded
+from structsmooth.classifier import (
+    SmoothedClassifier,
+    check_takes_weights,
+    fit_expanded,
+    fit_head,
+)
 from structsmooth.compare.learners import BOOSTING, make_learner
 from structsmooth.errors import InvalidInputError
+from structsmooth.labels import smooth_labels
 
 # Features and class numbers, strengths, number of classes and seed to probabilities
 # of any other rows.
 Predictor = Callable[[Any], NDArray[np.float64]]
 Trainer = Callable[[Any, NDArray[np.int64], NDArray[np.float64], int, int], Predictor]
+
+REGRESSORS = {
+    DecisionTreeClassifier: DecisionTreeRegressor,
+    ExtraTreeClassifier: ExtraTreeRegressor,
+    ExtraTreesClassifier: ExtraTreesRegressor,
+    RandomForestClassifier: RandomForestRegressor,
+}
+# Parameters that change neither a model nor a result.
+IDLE = ("n_jobs", "thread_count", "verbose", "verbosity")
 
 
 def trainer_of(classifier: Any) -> Trainer:
@@ -30,86 +65,138 @@ def trainer_of(classifier: Any) -> Trainer:
             f"classifier must be an instance, got the class {classifier.__name__}; "
             f"write {classifier.__name__}()"
         )
-    if type(classifier).__module__.split(".")[0] in BOOSTING:
-        return _boosting_trainer(classifier)
-    if hasattr(classifier, "fit"):
-        check_takes_weights(classifier)
-        if not hasattr(classifier, "predict_proba"):
-            raise InvalidInputError(
-                "classifier must have predict_proba, and "
-                f"{type(classifier).__name__} has not"
-            )
-        return _expanding_trainer(classifier)
-    if callable(classifier):
-        return _calling_trainer(classifier)
-    raise InvalidInputError(
-        "classifier must be a classifier or a function that trains one, got "
-        f"{type(classifier).__name__}"
+    if not hasattr(classifier, "fit"):
+        if callable(classifier):
+            return functools.partial(_train_by_call, classifier)
+        raise InvalidInputError(
+            "classifier must be a classifier or a function that trains one, got "
+            f"{type(classifier).__name__}"
+        )
+    if not is_classifier(classifier):
+        raise InvalidInputError(
+            f"classifier must be a classifier, got {type(classifier).__name__}"
+        )
+    last = classifier
+    while isinstance(last, Pipeline):
+        last = last.steps[-1][1]
+    if isinstance(last, SmoothedClassifier):
+        raise InvalidInputError(
+            "classifier must not smooth by itself, got a SmoothedClassifier; give the "
+            "classifier that it holds"
+        )
+    if not hasattr(classifier, "predict_proba"):
+        raise InvalidInputError(
+            f"classifier must have predict_proba, and {type(last).__name__} has not"
+        )
+    if isinstance(classifier, Pipeline):
+        trainer_of(last)  # refuse at once what cannot be trained
+        return functools.partial(_train_pipeline, classifier)
+    if _is_boosting(classifier):
+        return functools.partial(_train_boosting, classifier)
+    if type(classifier) in REGRESSORS and classifier.class_weight is None:
+        return functools.partial(_train_trees, classifier)
+    check_takes_weights(classifier)
+    return functools.partial(_train_on_copies, classifier)
+
+
+def _is_boosting(classifier: Any) -> bool:
+    modules = (kind.__module__ for kind in type(classifier).__mro__)
+    return any(module.partition(".")[0] in BOOSTING for module in modules)
+
+
+def _train_by_call(
+    function: Any,
+    X: Any,
+    y: NDArray[Any],
+    strengths: NDArray[Any],
+    n_classes: int,
+    seed: int,
+) -> Predictor:
+    model = function(X, y, strengths, n_classes=n_classes, random_state=seed)
+    predict = getattr(model, "predict_proba", model)
+    if not callable(predict):
+        raise InvalidInputError(
+            "the function given as classifier must return a model with predict_proba, "
+            f"or a function; it returned {type(model).__name__}"
+        )
+    return predict  # type: ignore[no-any-return]
+
+
+def _train_pipeline(
+    pipeline: Pipeline,
+    X: Any,
+    y: NDArray[Any],
+    strengths: NDArray[Any],
+    n_classes: int,
+    seed: int,
+) -> Predictor:
+    copy = _seeded(pipeline, seed)
+    transformed, _ = fit_head(copy, X, y, {})
+    train = trainer_of(copy.steps[-1][1])
+    predict = train(transformed, y, strengths, n_classes, seed)
+    head = copy.steps[:-1]
+
+    def predict_rows(rows: Any) -> NDArray[np.float64]:
+        for _, step in head:
+            if step not in (None, "passthrough"):
+                rows = step.transform(rows)
+        return predict(rows)
+
+    return predict_rows
+
+
+def _train_boosting(
+    classifier: Any,
+    X: Any,
+    y: NDArray[Any],
+    strengths: NDArray[Any],
+    n_classes: int,
+    seed: int,
+) -> Predictor:
+    model = fit_smoothed(_seeded(classifier, seed), X, y, strengths, n_classes)
+    return model.predict_proba
+
+
+def _train_trees(
+    classifier: Any,
+    X: Any,
+    y: NDArray[Any],
+    strengths: NDArray[Any],
+    n_classes: int,
+    seed: int,
+) -> Predictor:
+    """Train on soft labels: their variance is the Gini impurity of hard ones."""
+    parameters = _seeded(classifier, seed).get_params(deep=False)
+    for name in ("class_weight", "criterion", "monotonic_cst"):
+        parameters.pop(name, None)
+    model = REGRESSORS[type(classifier)](**parameters)
+    model.fit(X, smooth_labels(y, strengths, n_classes))
+
+    def predict(rows: Any) -> NDArray[np.float64]:
+        found = np.clip(model.predict(rows), 0.0, 1.0)
+        return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+    return predict
+
+
+def _train_on_copies(
+    classifier: Any,
+    X: Any,
+    y: NDArray[Any],
+    strengths: NDArray[Any],
+    n_classes: int,
+    seed: int,
+) -> Predictor:
+    model = fit_expanded(
+        _seeded(classifier, seed),
+        X,
+        y,
+        strengths,
+        np.arange(n_classes),
+        {},
+        keep_empty=True,
     )
-
-
-def describe(classifier: Any) -> str:
-    """Return text that differs for classifiers that would train differently."""
-    if classifier is None:
-        return "logistic regression"
-    if hasattr(classifier, "get_params"):
-        parameters = sorted(classifier.get_params(deep=True).items())
-        values = ", ".join(
-            f"{name}={value!r}"
-            for name, value in parameters
-            if not hasattr(value, "get_params") and name not in ("steps", "memory")
-        )
-        return f"{type(classifier).__name__}({values})"
-    # The usual text of an object holds its address, which is new in every process.
-    if "__repr__" in vars(type(classifier)) and not inspect.isroutine(classifier):
-        return repr(classifier)
-    name = getattr(classifier, "__qualname__", type(classifier).__qualname__)
-    return f"{classifier.__module__}.{name}"
-
-
-def _boosting_trainer(classifier: Any) -> Trainer:
-    def train(
-        X: Any, y: NDArray[Any], strengths: NDArray[Any], n_classes: int, seed: int
-    ) -> Predictor:
-        model = fit_smoothed(_seeded(classifier, seed), X, y, strengths, n_classes)
-        return model.predict_proba
-
-    return train
-
-
-def _expanding_trainer(classifier: Any) -> Trainer:
-    def train(
-        X: Any, y: NDArray[Any], strengths: NDArray[Any], n_classes: int, seed: int
-    ) -> Predictor:
-        model = fit_expanded(
-            _seeded(classifier, seed), X, y, strengths, np.arange(n_classes), {}
-        )
-
-        def predict(rows: Any) -> NDArray[np.float64]:
-            # A class that this split does not have gets no column from the model.
-            probabilities = np.zeros((rows.shape[0], n_classes))
-            probabilities[:, model.classes_] = model.predict_proba(rows)
-            return probabilities
-
-        return predict
-
-    return train
-
-
-def _calling_trainer(function: Any) -> Trainer:
-    def train(
-        X: Any, y: NDArray[Any], strengths: NDArray[Any], n_classes: int, seed: int
-    ) -> Predictor:
-        model = function(X, y, strengths, n_classes=n_classes, random_state=seed)
-        predict = getattr(model, "predict_proba", model)
-        if not callable(predict):
-            raise InvalidInputError(
-                "the function given as classifier must return a model with "
-                f"predict_proba, or a function; it returned {type(model).__name__}"
-            )
-        return predict  # type: ignore[no-any-return]
-
-    return train
+    return model.predict_proba  # type: ignore[no-any-return]
 
 
 def _seeded(classifier: Any, seed: int) -> Any:
@@ -120,4 +207,43 @@ def _seeded(classifier: Any, seed: int) -> Any:
         for name in copy.get_params(deep=True)
         if name == "random_state" or name.endswith("__random_state")
     ]
+    if not names and type(copy).__module__.startswith("catboost"):
+        names = ["random_seed"]  # which it does not list until it is set
     return copy.set_params(**dict.fromkeys(names, seed)) if names else copy
+
+
+def describe(thing: Any) -> str:
+    """Return text that is the same in every process, and differs for other models."""
+    if thing is None or isinstance(thing, str | int | float | bool):
+        return repr(thing)
+    if isinstance(thing, list | tuple):
+        return f"[{', '.join(map(describe, thing))}]"
+    if isinstance(thing, BaseEstimator) or hasattr(thing, "get_params"):
+        parameters = sorted(thing.get_params(deep=False).items())
+        values = [
+            f"{name}={describe(value)}"
+            for name, value in parameters
+            if name not in IDLE
+        ]
+        return f"{type(thing).__qualname__}({', '.join(values)})"
+    if isinstance(thing, functools.partial):
+        options = sorted(thing.keywords.items())
+        parts = [describe(thing.func), *map(describe, thing.args)]
+        parts += [f"{name}={describe(value)}" for name, value in options]
+        return f"partial({', '.join(parts)})"
+    if inspect.isroutine(thing):
+        return f"{thing.__module__}.{thing.__qualname__}"
+    if isinstance(thing, np.ndarray):
+        return f"array({thing.tolist()!r})"
+    return repr(thing)
+
+
+def check_is_named(classifier: Any) -> None:
+    """Refuse what cannot be told from another one when it is met again in a file."""
+    text = describe(classifier)
+    if "<locals>" in text or "<lambda>" in text or " object at 0x" in text:
+        raise InvalidInputError(
+            "results needs a classifier that can be recognized in another process: a "
+            "function of a module, a functools.partial of one, or an object with a "
+            f"__repr__ of its own; got {text}"
+        )

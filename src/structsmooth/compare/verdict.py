@@ -37,54 +37,62 @@ def conclude(
     uniform_against_none: Sequence[Difference],
 ) -> str:
     """Return the verdict: whether to smooth here, and whether where matters."""
-    n_seeds = against_none[0].n_seeds
     better, worse = _decided(against_none)
-    if not better and not worse:
-        verdict = (
-            f"Structural smoothing does not help here: {n_seeds} seeds show no "
-            "clear difference from training without smoothing."
-        )
-        uniform_better, uniform_worse = _decided(uniform_against_none)
-        if uniform_better and not uniform_worse:
-            verdict += f" Uniform smoothing does, on {_listed(uniform_better)}."
-        return verdict
-    if not better:
-        return f"Structural smoothing hurts here, on {_listed(worse)}: leave it out."
-    if worse:
+    if better and worse:
         verdict = (
             f"Structural smoothing is a trade here: better on {_listed(better)}, worse "
             f"on {_listed(worse)}."
         )
+    elif better:
+        verdict = (
+            f"Structural smoothing helps here, on {_listed(better)}, with no clear "
+            "harm."
+        )
+    elif worse:
+        verdict = f"Structural smoothing hurts here, on {_listed(worse)}."
     else:
         verdict = (
-            f"Structural smoothing helps here, on {_listed(better)}, and harms nothing."
+            "Structural smoothing is not shown to help here: "
+            f"{against_none[0].n_seeds} seeds show no clear difference from training "
+            "without smoothing."
         )
+    if not better:
+        uniform_better, uniform_worse = _decided(uniform_against_none)
+        if uniform_better:
+            verdict += (
+                f" Uniform smoothing is better than none on {_listed(uniform_better)}"
+            )
+            verdict += f", worse on {_listed(uniform_worse)}." if uniform_worse else "."
     return f"{verdict} {_does_structure_matter(against_uniform, against_shuffled)}"
 
 
 def _does_structure_matter(
     against_uniform: Sequence[Difference], against_shuffled: Sequence[Difference]
 ) -> str:
-    """Say whether it is the structure that helps, or smoothing of any kind."""
+    """Say whether it is the structure that counts, or smoothing of any kind."""
     better, worse = _decided(against_uniform)
     control_better, _ = _decided(against_shuffled)
     confirmed = [name for name in better if name in control_better]
+    sentences = []
     if confirmed:
-        sentence = (
+        sentences.append(
             f"Where it smooths matters, on {_listed(confirmed)}: uniform and shuffled "
             "strengths of the same mean do worse."
         )
     elif better:
-        sentence = (
-            f"It beats uniform smoothing on {_listed(better)}, but shuffled strengths "
-            "do as well: where it smooths is not shown to matter."
+        sentences.append(
+            f"It is better than uniform smoothing on {_listed(better)}, but not shown "
+            "to be better there than shuffled strengths."
         )
-    else:
-        sentence = (
-            "Uniform smoothing of the same mean does as well: where it smooths is not "
-            "shown to matter."
+    if worse:
+        sentences.append(
+            f"Uniform smoothing of the same mean is better on {_listed(worse)}."
         )
-    return sentence + (f" Uniform is better on {_listed(worse)}." if worse else "")
+    if not sentences:
+        sentences.append(
+            "It is not shown to differ from uniform smoothing of the same mean."
+        )
+    return " ".join(sentences)
 
 
 def _is_decided(difference: Difference) -> bool:
@@ -99,13 +107,12 @@ def _decided(differences: Sequence[Difference]) -> tuple[list[str], list[str]]:
 
 def _describe(d: Difference) -> str:
     word, count = ("lower", d.n_lower) if d.mean < 0.0 else ("higher", d.n_higher)
-    by = (
-        f"{abs(d.relative):.0%}".replace("%", " %")
-        if abs(d.relative) >= 0.005
-        else "less than 1 %"
-    )
-    if d.relative != d.relative:  # nothing to be a share of
+    if d.relative is None or abs(d.relative) > 10.0:  # a share of next to nothing
         by = f"{abs(d.mean):.3g}"
+    elif abs(d.relative) < 0.005:
+        by = "less than 1 %"
+    else:
+        by = f"{100.0 * abs(d.relative):.0f} %"
     return f"{NAMES[d.metric]} {word} by {by}, {count} of {d.n_seeds} seeds"
 
 

@@ -1,0 +1,35 @@
+"""`structsmooth.compare` on real data, with a model and settings from a config."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from experiments.datasets import load
+from experiments.models import build
+from structsmooth import StructuralSmoother
+from structsmooth.compare import Comparison, compare
+
+
+def run(config: dict, results: Path) -> None:
+    """Train what is left of a comparison."""
+    data = load(config["data"])
+    compare(
+        data.X,
+        data.y,
+        build(config["model"], config.get("model_options", {})),
+        smoother=StructuralSmoother(**config.get("smoother", {})),
+        test=data.test,
+        groups=data.groups,
+        results=results,
+        verbose=1,
+        **config.get("compare", {}),
+    )
+
+
+def table(_config: dict, results: Path) -> str:
+    """Return what is in a file of results, as Markdown."""
+    result = Comparison.load(results)
+    facts = result.description
+    settings = "".join(f"- {k}: {v}\n" for k, v in facts["settings"].items())
+    versions = ", ".join(f"{k} {v}" for k, v in facts["versions"].items())
+    return f"{result.to_markdown()}\nSettings:\n\n{settings}\nVersions: {versions}.\n"
