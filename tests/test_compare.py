@@ -167,7 +167,7 @@ def test_uniform_smoothing_may_help_where_structural_does_not():
     assert "Uniform smoothing is better than none on NLL." in verdict
 
 
-def noisy_stump(X, y, strengths, n_classes, random_state):
+def noisy_stump(X, y, strengths, random_state, **_):
     """Train on half of the rows, drawn anew for each run, and ignore the strengths."""
     draw = np.random.default_rng([random_state, *np.float64(strengths).view(np.int64)])
     half = draw.choice(len(y), len(y) // 2, replace=False)
