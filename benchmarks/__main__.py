@@ -8,11 +8,16 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks import costs, fits, report, trees
+from benchmarks import costs, fits, losses, report, trees
 from benchmarks.clock import machine
 
 RESULTS = Path(__file__).parent / "results"
-PARTS = {"trees": trees.run, "fits": fits.run, "costs": costs.run}
+PARTS = {
+    "trees": trees.run,
+    "fits": fits.run,
+    "costs": costs.run,
+    "losses": losses.run,
+}
 
 
 def main(names):

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.cases import blobs, image_like

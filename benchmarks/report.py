@@ -9,6 +9,8 @@ import matplotlib as mpl
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
+from benchmarks import losses
+
 
 def write(directory):
     """Write README.md and trees.png from what has been measured."""
@@ -16,7 +18,8 @@ def write(directory):
         "# Benchmarks",
         "",
         "Made by `make bench`. Ratios count, not seconds: machines differ and are "
-        "shared. One thread, CPU seconds, the least of up to five runs.",
+        "shared. One thread, CPU seconds, the least of up to five runs, or of as many "
+        "as half a second holds.",
     ]
     if (directory / "trees.json").is_file():
         measured = json.loads((directory / "trees.json").read_text())
@@ -28,6 +31,8 @@ def write(directory):
         costs = json.loads((directory / "costs.json").read_text())["costs"]
         lines += ["", "## What is paid once", "", "| what | value |", "|---|---|"]
         lines += [f"| {name} | {value:.2f} |" for name, value in costs.items()]
+    if (directory / "losses.json").is_file():
+        lines += losses.lines(json.loads((directory / "losses.json").read_text()))
     (directory / "README.md").write_text("\n".join(lines) + "\n")
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from structsmooth.kernels import kernel
 from structsmooth.tree.exact import precedes
 from structsmooth.tree.passes import last_up_to
-from structsmooth.tree.strips import STRIP, as_strips, squared_to_all
+from structsmooth.tree.strips import STRIP, WIDTH, approach_all, as_strips
 
 
 def prim(
@@ -36,11 +36,10 @@ def grow_exactly(
     """
     n_strips, n_features, _ = strips.shape
     row_of = np.arange(n)  # which row of the input is at a place
-    nearest = np.full(n, np.inf)  # squared distance of an open point to the tree
+    nearest = np.full(n_strips * STRIP, np.inf)  # squared distance to the tree
     bits = nearest.view(np.int64)
-    nearest_row = np.zeros(n, np.int64)  # and the row it is measured to
-    squared = np.empty(n_strips * STRIP)
-    squared_bits = squared.view(np.int64)
+    nearest_row = np.zeros(n_strips * STRIP, np.int64)  # and where it is measured to
+    lowest = np.empty(WIDTH, np.int64)
     newest = np.empty(n_features)
     left = np.empty(n - 1, np.int64)
     right = np.empty(n - 1, np.int64)
@@ -57,13 +56,16 @@ def grow_exactly(
         for feature in range(n_features):
             newest[feature] = strips[strip, feature, lane]
             strips[strip, feature, lane] = strips[last_strip, feature, last_lane]
+            strips[last_strip, feature, last_lane] = np.inf
         row_of[chosen] = row_of[n_open]
         nearest[chosen] = nearest[n_open]
         nearest_row[chosen] = nearest_row[n_open]
+        nearest[n_open] = np.inf
 
-        squared_to_all(strips, newest, n_open, squared)
-        lowest = _take_nearer(squared_bits[:n_open], row, bits, nearest_row)
-        chosen, n_shortest = last_up_to(bits[:n_open], lowest)
+        shortest_bits = approach_all(
+            strips, newest, row, n_open, nearest, nearest_row, lowest
+        )
+        chosen, n_shortest = last_up_to(bits[:n_open], shortest_bits)
         if n_shortest > 1:
             shortest = nearest[chosen]
             for place in range(n_open):
@@ -79,27 +81,3 @@ def grow_exactly(
         left[step], right[step] = row_of[chosen], nearest_row[chosen]
         lengths[step] = nearest[chosen]
     return left, right, lengths
-
-
-@kernel
-def _take_nearer(
-    squared: NDArray[np.int64],
-    newest: int,
-    nearest: NDArray[np.int64],
-    nearest_row: NDArray[np.int64],
-) -> int:
-    """Change to the newest row where it is nearer; return the smallest that is left.
-
-    Two edges that share a point compare by their other end when they are equally long.
-    Squared distances come as the bits of float64 numbers, which are in the same order.
-    """
-    lowest = nearest[0]
-    for j in range(squared.shape[0]):
-        is_nearer = (squared[j] < nearest[j]) | (
-            (squared[j] == nearest[j]) & (newest < nearest_row[j])
-        )
-        left = squared[j] if is_nearer else nearest[j]
-        nearest[j] = left
-        nearest_row[j] = newest if is_nearer else nearest_row[j]
-        lowest = min(lowest, left)
-    return lowest
