@@ -38,6 +38,9 @@ from structsmooth.validation import (
     encode_labels,
 )
 
+# Tasks that each thread gets, one after the other.
+TASKS_PER_JOB = 8
+
 
 @dataclass(frozen=True, eq=False)
 class BayesErrorBounds:
@@ -268,16 +271,23 @@ def bounds_of_regions(
             workload=workload,
         )
 
-    # The largest first, so that no thread is left with a long job at the end.
+    def some_regions(regions: list[int]) -> list[BayesErrorBounds]:
+        return [one_region(members[region]) for region in regions]
+
+    # The largest first, so that no thread is left with a long job at the end; several
+    # at a time, for to hand out a small one takes as long as to do it.
     order = sorted(range(n_regions), key=lambda region: -len(members[region]))
+    n_tasks = min(n_regions, TASKS_PER_JOB * effective_n_jobs(n_jobs))
+    tasks = [order[start::n_tasks] for start in range(n_tasks)]
     results = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
-        delayed(one_region)(members[region]) for region in order
+        delayed(some_regions)(task) for task in tasks
     )
     bounds: dict[int, BayesErrorBounds] = {}
     with (progress or Progress(False)).stage("spanning trees", n_regions) as stage:
-        for region, result in zip(order, results, strict=True):
-            bounds[region] = result
-            stage.advance()
+        for task, found in zip(tasks, results, strict=True):
+            for region, result in zip(task, found, strict=True):
+                bounds[region] = result
+                stage.advance()
     return [bounds[region] for region in range(n_regions)]
 
 

@@ -1,0 +1,191 @@
+"""The loss as a module: it knows the strengths, and when not to smooth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from structsmooth.errors import InvalidInputError
+from structsmooth.torch.checks import as_tensor, check_probabilities
+from structsmooth.torch.functional import structural_cross_entropy
+from structsmooth.validation import check_choice, check_integer
+
+
+class StructuralCrossEntropyLoss(nn.Module):
+    """Cross-entropy against labels smoothed sample by sample, in training only.
+
+    Parameters
+    ----------
+    strengths : float or array-like of shape (n,), optional
+        One strength for all, or that of each training sample, such as a smoother's
+        ``sample_strengths_``, to be looked up by ``index``. A buffer: it moves with
+        the module, is in its ``state_dict`` and is never trained. Numbers that are
+        no tensor get PyTorch's default type.
+    weight : Tensor of shape (K,), optional
+        Class weights; see `structural_cross_entropy`.
+    ignore_index : int, default=-100
+        Class index of samples that count for nothing.
+    reduction : {"none", "mean", "sum"}, default="mean"
+        What becomes of the losses.
+    smooth_in_eval : bool, default=False
+        Smooth after ``eval()`` too. By default the validation loss is the plain
+        cross-entropy, whatever strengths or indices are given.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from structsmooth.torch import StructuralCrossEntropyLoss
+    >>> criterion = StructuralCrossEntropyLoss(strengths=[0.0, 0.3, 0.1])
+    >>> logits = torch.tensor([[2.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    >>> target = torch.tensor([0, 1])
+
+    By the samples' places in the training set, or with strengths at hand:
+
+    >>> criterion(logits, target, index=[0, 1])
+    tensor(0.5455)
+    >>> criterion(logits, target, torch.tensor([0.0, 0.3]))
+    tensor(0.5455)
+
+    Validation is not smoothed:
+
+    >>> criterion.eval()(logits, target)
+    tensor(0.3955)
+    """
+
+    strengths: Tensor | None
+    weight: Tensor | None
+
+    def __init__(
+        self,
+        strengths: Any = None,
+        *,
+        weight: Tensor | None = None,
+        ignore_index: int = -100,
+        reduction: str = "mean",
+        smooth_in_eval: bool = False,
+    ) -> None:
+        super().__init__()
+        if strengths is not None:
+            strengths = _as_buffer(strengths)
+        if weight is not None and not (isinstance(weight, Tensor) and weight.ndim == 1):
+            raise InvalidInputError(
+                "weight must be a tensor with one value for each class, got "
+                f"{type(weight).__name__}"
+            )
+        self.register_buffer("strengths", strengths)
+        self.register_buffer("weight", weight)
+        self.ignore_index = check_integer(ignore_index, "ignore_index", -(2**63))
+        self.reduction = check_choice(reduction, "reduction", ("none", "mean", "sum"))
+        self.smooth_in_eval = smooth_in_eval
+
+    def forward(
+        self,
+        logits: Tensor,
+        target: Tensor,
+        strength: Any = None,
+        *,
+        index: Any = None,
+    ) -> Tensor:
+        """Return the loss.
+
+        Parameters
+        ----------
+        logits : Tensor of shape (N, K) or (N, K, d1, ...)
+            Scores.
+        target : Tensor
+            Class indices or class probabilities.
+        strength : float, Tensor or array-like, optional
+            Strengths of these samples, instead of a lookup.
+        index : Tensor or array-like of shape (N,), optional
+            Place of each sample in ``strengths``.
+
+        Returns
+        -------
+        Tensor
+            As `structural_cross_entropy` does.
+        """
+        smooth = self.training or self.smooth_in_eval
+        return structural_cross_entropy(
+            logits,
+            target,
+            self._strength_of(strength, index) if smooth else 0.0,
+            weight=self.weight,
+            ignore_index=self.ignore_index,
+            reduction=self.reduction,
+        )
+
+    def extra_repr(self) -> str:
+        """Return the settings, for ``repr``."""
+        parts = []
+        if self.strengths is not None and self.strengths.ndim == 0:
+            parts.append(f"strengths={float(self.strengths):.4g}")
+        elif self.strengths is not None:
+            parts.append(
+                f"strengths=<{len(self.strengths)} of mean "
+                f"{float(self.strengths.double().mean()):.4g}>"
+            )
+        if self.weight is not None:
+            parts.append(f"weight=<{len(self.weight)} classes>")
+        parts.append(f"ignore_index={self.ignore_index}")
+        parts.append(f"reduction={self.reduction!r}")
+        parts.append(f"smooth_in_eval={self.smooth_in_eval}")
+        return ", ".join(parts)
+
+    def _strength_of(self, strength: Any, index: Any) -> Any:
+        if strength is not None:
+            if index is not None:
+                raise InvalidInputError(
+                    "strength and index were both given; expected one of them"
+                )
+            return strength
+        if self.strengths is None:
+            raise InvalidInputError(
+                "the loss was made without strengths, and none were given: pass "
+                "strength, or strengths to StructuralCrossEntropyLoss"
+            )
+        if self.strengths.ndim == 0:
+            if index is not None:
+                raise InvalidInputError(
+                    "index was given, but the loss was made with one strength for all"
+                )
+            return self.strengths
+        if index is None:
+            raise InvalidInputError(
+                f"the loss has strengths for {len(self.strengths)} samples and must be "
+                "told which these are: pass index, or strength"
+            )
+        return _look_up(self.strengths, index)
+
+
+def _as_buffer(strengths: Any) -> Tensor:
+    values = as_tensor(strengths, "strengths")
+    if values.ndim > 1 or not values.numel():
+        raise InvalidInputError(
+            "strengths must be one number or one a sample, got shape "
+            f"{tuple(values.shape)}"
+        )
+    check_probabilities(values, "strengths")
+    if not isinstance(strengths, Tensor) or not values.is_floating_point():
+        values = values.to(torch.get_default_dtype())
+    return values.detach().clone()
+
+
+def _look_up(strengths: Tensor, index: Any) -> Tensor:
+    places = torch.as_tensor(index)
+    if places.is_floating_point() or places.dtype == torch.bool or places.ndim != 1:
+        raise InvalidInputError(
+            "index must hold one whole number a sample, got "
+            f"{places.dtype} of shape {tuple(places.shape)}"
+        )
+    try:
+        # Unlike brackets, index_select does not take -1 for the last.
+        return strengths.index_select(0, places.to(strengths.device))
+    except (IndexError, RuntimeError):
+        if places.numel() and not (places.min() >= 0 and places.max() < len(strengths)):
+            raise InvalidInputError(
+                f"index must lie from 0 to {len(strengths) - 1}, the place of a sample "
+                f"in strengths, got {int(places.min())} to {int(places.max())}"
+            ) from None
+        raise
