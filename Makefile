@@ -42,8 +42,8 @@ imports: $(VENV)/.test ## import-linter: the data flows one way
 unit: $(VENV)/.test ## the tests and the doctests
 	$(BIN)/python -m pytest -n 2 -q
 
-theory: $(VENV)/.test ## only the theorems, on larger samples
-	STRUCTSMOOTH_THEORY=full $(BIN)/python -m pytest -n 2 -q tests/theory
+theory: $(VENV)/.test ## the theorems on larger samples, and the compiled loss
+	STRUCTSMOOTH_THEORY=full $(BIN)/python -m pytest -n 2 -q tests/theory tests/pytorch/test_functional.py
 
 $(VENV)/.recipes: pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) -e '.[recipes]'
