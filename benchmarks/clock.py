@@ -18,6 +18,7 @@ PACKAGES = (
     "hdbscan",
     "fast_hdbscan",
     "mlpack",
+    "torch",
 )
 
 
