@@ -14,6 +14,7 @@ from benchmarks.clock import machine
 RESULTS = Path(__file__).parent / "results"
 PARTS = {
     "trees": trees.run,
+    "threads": trees.run_threads,
     "fits": fits.run,
     "costs": costs.run,
     "losses": losses.run,

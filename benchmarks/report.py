@@ -25,6 +25,13 @@ def write(directory):
         measured = json.loads((directory / "trees.json").read_text())
         lines += _trees(measured)
         _plot(measured["trees"], directory / "trees.png")
+    if (directory / "threads.json").is_file():
+        gains = json.loads((directory / "threads.json").read_text())["gains"]
+        lines += ["", "## Two threads", "", "Wall clock, measured in turns.", ""]
+        lines += [
+            f"- {name}: {single / double:.2f} times as fast as one."
+            for name, (single, double) in gains.items()
+        ]
     if (directory / "fits.json").is_file():
         lines += _fits(json.loads((directory / "fits.json").read_text()))
     if (directory / "costs.json").is_file():
@@ -62,9 +69,6 @@ def _trees(measured):
             else:
                 cells.append(f"{row[name]:.4g} ({row[name] / row['ours']:.2g})")
         lines.append(f"| {name.replace('_', ' ')} | " + " | ".join(cells) + " |")
-    lines.append("")
-    for name, (single, double) in measured["threads"].items():
-        lines.append(f"- Two threads {name}: {single / double:.2f} x (wall clock).")
     lines += ["", "![Times of all contenders](trees.png)"]
     return lines + _machine(measured)
 

@@ -9,10 +9,11 @@ import numpy as np
 from benchmarks import peers
 from benchmarks.cases import TREES, blobs
 from benchmarks.clock import seconds
+from structsmooth.bounds import TASKS_PER_JOB
 
 
 def run():
-    """Return {case: {contender: seconds}}, and the threads' gain."""
+    """Return {case: {contender: seconds}}."""
     for contender in peers.ALL:  # compile and import before the clock starts
         for warm in (blobs(300, 8), blobs(900, 8), blobs(300, 60)):
             contender(warm)
@@ -38,18 +39,23 @@ def run():
             elif not np.isnan(lengths[0]):
                 np.testing.assert_allclose(lengths[0], reference[0], rtol=1e-5)
             print(f"{case:22} {name:20} {spent:10.4f} s", flush=True)
-    return {"trees": results, "threads": _threads()}
+    return {"trees": results}
 
 
-def _threads():
-    """Return wall-clock gains of two threads: over many clusters, and inside one."""
+def run_threads():
+    """Return wall-clock seconds of one and two threads: over clusters, inside one."""
     from joblib import Parallel, delayed
 
     many = TREES["A: 64 x (780, 256)"]()
     one = TREES["C: (86 000, 28)"]()[0]
 
-    def over(n_jobs):
-        Parallel(n_jobs=n_jobs, prefer="threads")(delayed(peers.ours)(X) for X in many)
+    def several(clusters):
+        return [peers.ours(X) for X in clusters]
+
+    def over(n_jobs):  # as `structsmooth.bounds` does
+        n_tasks = TASKS_PER_JOB * n_jobs
+        tasks = [many[start::n_tasks] for start in range(n_tasks)]
+        Parallel(n_jobs=n_jobs, prefer="threads")(delayed(several)(t) for t in tasks)
 
     gains = {
         "over 64 clusters": _in_turns(lambda: over(1), lambda: over(2), 9),
@@ -59,7 +65,7 @@ def _threads():
     }
     for name, (single, double) in gains.items():
         print(f"two threads {name}: {single / double:.2f} x", flush=True)
-    return gains
+    return {"gains": gains}
 
 
 def _in_turns(single, double, rounds):
