@@ -26,10 +26,12 @@ def run(config: dict, results: Path) -> None:
     )
 
 
-def table(_config: dict, results: Path) -> str:
+def table(config: dict, results: Path) -> str:
     """Return what is in a file of results, as Markdown."""
     result = Comparison.load(results)
     facts = result.description
     settings = "".join(f"- {k}: {v}\n" for k, v in facts["settings"].items())
     versions = ", ".join(f"{k} {v}" for k, v in facts["versions"].items())
-    return f"{result.to_markdown()}\nSettings:\n\n{settings}\nVersions: {versions}.\n"
+    note = f"\n{config['note']}\n" if "note" in config else ""
+    tail = f"\nSettings:\n\n{settings}\nVersions: {versions}.\n"
+    return result.to_markdown() + note + tail

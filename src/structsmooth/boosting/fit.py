@@ -87,7 +87,12 @@ def fit_smoothed(
     >>> model.predict(X[[0, 60]]), model.predict_proba(X).max().round(1)
     (array([0, 1]), np.float64(0.9))
     """
-    library = _library_of(estimator)
+    library = library_of(estimator)
+    if library is None:
+        raise InvalidInputError(
+            "estimator must be a classifier of LightGBM, XGBoost or CatBoost, got "
+            f"{type(estimator).__name__}"
+        )
     arguments = ARGUMENTS[library](y, strengths, n_classes, sample_weight=sample_weight)
     parameters = {k: v for k, v in estimator.get_params().items() if v is not None}
     for name, known in OBJECTIVES.items():
@@ -160,13 +165,11 @@ def _validation_options(model: Any, pairs: list[tuple[Any, Any]]) -> dict[str, A
     return {"eval_X": features, "eval_y": labels}
 
 
-def _library_of(estimator: Any) -> str:
+def library_of(estimator: Any) -> str | None:
+    """Return which of the libraries an estimator belongs to, None if to none."""
     if hasattr(estimator, "get_params"):
         for kind in type(estimator).__mro__:  # subclasses count as well
             library = kind.__module__.partition(".")[0]
             if library in ARGUMENTS:
                 return library
-    raise InvalidInputError(
-        "estimator must be a classifier of LightGBM, XGBoost or CatBoost, got "
-        f"{type(estimator).__name__}"
-    )
+    return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +19,7 @@ def check_candidates(
 ) -> tuple[float | str, ...]:
     """Return the values to choose from, each one checked."""
     several = not isinstance(given, str) and np.ndim(given) > 0
-    values: Any = list(given) if several else [given]  # type: ignore[arg-type]
+    values: list[Any] = list(cast(Sequence[Any], given)) if several else [given]
     if not values:
         raise InvalidInputError(f"{name} must have at least one value to choose from")
     checked: list[float | str] = []

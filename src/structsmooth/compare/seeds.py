@@ -114,13 +114,12 @@ class SeedWork:
     ) -> NDArray[np.float64]:
         """Return the strength of each training row."""
         n_classes = self.task.n_classes
-        if method in ("none", "uniform"):
+        if beta is None:  # none and uniform
             return np.repeat(
                 uniform_strengths(1, alpha, n_classes=n_classes), len(self.rows)
             )
         fitted = self._smoother
         weights = fitted.cluster_weights_
-        assert beta is not None  # noqa: S101 (for the type checker)
         values = solve_strengths(
             fitted.bayes_error_lower_, weights, alpha, beta, n_classes=n_classes
         )

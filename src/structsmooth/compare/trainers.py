@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,14 +30,14 @@ from sklearn.tree import (
     ExtraTreeRegressor,
 )
 
-from structsmooth.boosting import fit_smoothed
+from structsmooth.boosting.fit import fit_smoothed, library_of
 from structsmooth.classifier import (
     SmoothedClassifier,
     check_takes_weights,
     fit_expanded,
     fit_head,
 )
-from structsmooth.compare.learners import BOOSTING, make_learner
+from structsmooth.compare.learners import make_learner
 from structsmooth.errors import InvalidInputError
 from structsmooth.labels import smooth_labels
 
@@ -91,17 +91,12 @@ def trainer_of(classifier: Any) -> Trainer:
     if isinstance(classifier, Pipeline):
         trainer_of(last)  # refuse at once what cannot be trained
         return functools.partial(_train_pipeline, classifier)
-    if _is_boosting(classifier):
+    if library_of(classifier) is not None:
         return functools.partial(_train_boosting, classifier)
     if type(classifier) in REGRESSORS and classifier.class_weight is None:
         return functools.partial(_train_trees, classifier)
     check_takes_weights(classifier)
     return functools.partial(_train_on_copies, classifier)
-
-
-def _is_boosting(classifier: Any) -> bool:
-    modules = (kind.__module__ for kind in type(classifier).__mro__)
-    return any(module.partition(".")[0] in BOOSTING for module in modules)
 
 
 def _train_by_call(
@@ -119,7 +114,7 @@ def _train_by_call(
             "the function given as classifier must return a model with predict_proba, "
             f"or a function; it returned {type(model).__name__}"
         )
-    return predict  # type: ignore[no-any-return]
+    return cast(Predictor, predict)
 
 
 def _train_pipeline(
@@ -196,7 +191,7 @@ def _train_on_copies(
         {},
         keep_empty=True,
     )
-    return model.predict_proba  # type: ignore[no-any-return]
+    return cast(Predictor, model.predict_proba)
 
 
 def _seeded(classifier: Any, seed: int) -> Any:

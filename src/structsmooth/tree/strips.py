@@ -1,7 +1,7 @@
 """Exact squared distances of one point to a strip of 32 others, kept in registers.
 
 Like `structsmooth.tree.tiles` this is spelled out for the compiler, whose own loop
-keeps the sums in memory and takes half as long again. The code below is what this
+keeps the sums in memory. The code below is what this
 Python would do, all 32 at a time::
 
     for f in range(n_features):
