@@ -1,51 +1,91 @@
-"""``python -m experiments run NAME`` and ``python -m experiments table NAME``.
+"""``python -m experiments run|table|figure NAME [--scale cpu|full] [--jobs N]``.
 
 A name is that of a file in ``experiments/configs``. ``run`` writes one line for each
 finished training run to ``experiments/results/NAME.jsonl``, goes on where it was
-interrupted, and ends with the table in ``NAME.md``. ``table`` only writes the table.
+interrupted, and ends with the table in ``NAME.md``. ``table`` only writes the table,
+``figure`` draws what there is to see. Results of the full scale are in
+``NAME-full.jsonl``.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-import tomllib
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
-from experiments import comparisons, table1
+from experiments import configs
 from experiments.datasets import MissingDataError
 from structsmooth.errors import FileFormatError
 from structsmooth.files import written_beside
 
-HERE = Path(__file__).parent
-CONFIGS, RESULTS = HERE / "configs", HERE / "results"
-KINDS = {"comparison": comparisons, "synthetic": table1}
+RESULTS = Path(__file__).parent / "results"
+# Of each kind: the module with run, table and figure. Imported when it is needed, for
+# a table should not wait for PyTorch.
+KINDS = {
+    "comparison": "experiments.comparisons",
+    "synthetic": "experiments.synthetic",
+    "clusters": "experiments.synthetic.clusters",
+    "study": "experiments.study",
+    "panels": "experiments.panels",
+    "critical": "experiments.critical",
+    "humans": "experiments.humans",
+}
+# Said of an experiment, but no setting of its runs.
+WORDS = ("title", "kind", "note")
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Parse the command and do it."""
-    names = sorted(path.stem for path in CONFIGS.glob("*.toml"))
+    names = configs.names()
     parser = argparse.ArgumentParser(
-        prog="python -m experiments", description=__doc__.splitlines()[0]
+        prog="python -m experiments",
+        description="Run an experiment of the paper, write its table, draw its figure.",
     )
-    parser.add_argument("command", choices=("run", "table"))
-    parser.add_argument("name", choices=[*names, "all"])
-    arguments = parser.parse_args()
-    for name in names if arguments.name == "all" else [arguments.name]:
-        config = tomllib.loads((CONFIGS / f"{name}.toml").read_text(encoding="utf-8"))
+    parser.add_argument("command", choices=("run", "table", "figure"))
+    parser.add_argument("name", choices=[*names, "all"], metavar="NAME")
+    parser.add_argument("--scale", choices=configs.SCALES, default="cpu")
+    parser.add_argument("--jobs", type=int, default=2, help="runs or threads at a time")
+    chosen = parser.parse_args(arguments)
+    for name in names if chosen.name == "all" else [chosen.name]:
         try:
-            if arguments.command == "run":
-                KINDS[config["kind"]].run(config, RESULTS / f"{name}.jsonl")
-            table = KINDS[config["kind"]].table(config, RESULTS / f"{name}.jsonl")
+            _do(chosen.command, name, chosen.scale, chosen.jobs)
         except (MissingDataError, FileFormatError) as error:
             sys.exit(f"experiments: {error}")
-        with written_beside(RESULTS / f"{name}.md") as path:
-            path.write_text(
-                f"# {config['title']}\n\nMade by `python -m experiments run {name}`."
-                f"\n\n{table}",
-                encoding="utf-8",
-            )
-        print(table)
+
+
+def _do(command: str, name: str, scale: str, n_jobs: int) -> None:
+    config = configs.load(name, scale)
+    kind = import_module(KINDS[config["kind"]])
+    stem = name if scale == "cpu" else f"{name}-{scale}"
+    results = RESULTS / f"{stem}.jsonl"
+    settings = {k: v for k, v in config.items() if k not in WORDS}
+    if command == "run":
+        kind.run(settings, results, n_jobs)
+    if command in ("run", "table"):
+        _write_table(kind, config, settings, results, name)
+    if command == "figure":
+        if not hasattr(kind, "figure"):
+            sys.exit(f"experiments: {name} has no figure, only a table")
+        for path in kind.figure(settings, results):
+            print(f"wrote {path}")
+
+
+def _write_table(
+    kind: ModuleType, config: dict, settings: dict, results: Path, name: str
+) -> None:
+    table = kind.table(settings, results)
+    note = f"\n{config['note']}\n" if "note" in config else ""
+    how = f"python -m experiments run {name}"
+    if config["scale"] != "cpu":
+        how += f" --scale {config['scale']}"
+    with written_beside(results.with_suffix(".md")) as path:
+        path.write_text(
+            f"# {config['title']}\n\nMade by `{how}`.\n\n{table}{note}",
+            encoding="utf-8",
+        )
+    print(table)
 
 
 if __name__ == "__main__":

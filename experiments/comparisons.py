@@ -10,7 +10,7 @@ from structsmooth import StructuralSmoother
 from structsmooth.compare import Comparison, compare
 
 
-def run(config: dict, results: Path) -> None:
+def run(config: dict, results: Path, n_jobs: int = 1) -> None:  # noqa: ARG001
     """Train what is left of a comparison."""
     data = load(config["data"])
     compare(
@@ -26,12 +26,11 @@ def run(config: dict, results: Path) -> None:
     )
 
 
-def table(config: dict, results: Path) -> str:
+def table(config: dict, results: Path) -> str:  # noqa: ARG001 (the file has it)
     """Return what is in a file of results, as Markdown."""
     result = Comparison.load(results)
     facts = result.description
     settings = "".join(f"- {k}: {v}\n" for k, v in facts["settings"].items())
     versions = ", ".join(f"{k} {v}" for k, v in facts["versions"].items())
-    note = f"\n{config['note']}\n" if "note" in config else ""
     tail = f"\nSettings:\n\n{settings}\nVersions: {versions}.\n"
-    return result.to_markdown() + note + tail
+    return result.to_markdown() + tail

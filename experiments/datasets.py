@@ -1,21 +1,28 @@
 """The real data sets, from a folder that is not part of the project.
 
-``../shared/data`` beside the project, or wherever ``STRUCTSMOOTH_DATA`` points.
+``../shared/data`` beside the project, or wherever ``STRUCTSMOOTH_DATA`` points. Nothing
+is ever downloaded: what is missing is named, with the place where it is expected. The
+files of the small scale are known to the last bit; of the full sets, which everyone
+makes for themselves, the shapes are checked.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from experiments.higgs_csv import as_arrays
+
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data"
+HIGGS_ROWS, HIGGS_TEST_ROWS = 11_000_000, 500_000
 
 
 class MissingDataError(FileNotFoundError):
-    """A data set that is not where it is expected."""
+    """A data set that is not where it is expected, or is not what is expected."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,33 +35,134 @@ class Data:
     groups: np.ndarray | None = None
 
 
-def load(name: str) -> Data:
-    """Return a data set by name."""
-    return LOADERS[name]()
+@dataclass(frozen=True)
+class File:
+    """What an archive must be: its sum, if known, and the shapes of its arrays."""
+
+    sha256: str | None
+    shapes: dict[str, tuple[int, ...]]
 
 
-def _archive(file_name):
+def _images(n_train: int, n_test: int) -> dict[str, tuple[int, ...]]:
+    return {
+        "x_train": (n_train, 32, 32, 3),
+        "y_train": (n_train,),
+        "x_test": (n_test, 32, 32, 3),
+        "y_test": (n_test,),
+    }
+
+
+FILES = {
+    "cifar10.npz": File(
+        "7886db1fab12559325bcb3bc9e87f4f96bfaebc4080b98fff69bdf8fc86b375a",
+        _images(10_000, 10_000),
+    ),
+    "cifar100.npz": File(
+        "26e996794c7c428aba715cc8448c2d579c88b9d42ffe1f8c87c55e9eff7ea221",
+        _images(15_000, 5_000),
+    ),
+    "svhn.npz": File(
+        "34bba3aaf2df480c2769c9085c7a458b839784c4bf0bfc69389b61dbaa8d272c",
+        _images(10_000, 5_000),
+    ),
+    "cifar10h.npz": File(
+        "f5ec9dc65bbc1dc3947a2568db0fd19013133cefbcbb43018cfac5621fcf464a",
+        {"counts": (10_000, 10), "y_test": (10_000,)},
+    ),
+    "higgs_uci.npz": File(
+        "27547dfc90bc761c6bd2433b2c23eadea5e92e0954af792accccc794f07d0d33",
+        {"X": (26_071, 28), "y": (26_071,)},
+    ),
+    "phoneme_timit5.npz": File(
+        "6fd6165f213d78b90c5f74f5e1e94b7cdab71b836a88f0df83a09b1d1677b466",
+        {"X": (4_509, 256), "y": (4_509,), "speaker": (4_509,), "is_train": (4_509,)},
+    ),
+    "cifar10-full.npz": File(None, _images(50_000, 10_000)),
+    "cifar100-full.npz": File(None, _images(50_000, 10_000)),
+    "svhn-full.npz": File(None, _images(73_257, 26_032)),
+}
+
+
+def load(name: str, scale: str = "cpu") -> Data:
+    """Return a data set by name, as it is at a scale."""
+    return LOADERS[name](scale)
+
+
+def human_votes() -> np.ndarray:
+    """Return how many people saw each class in each test image of CIFAR-10."""
+    return archive("cifar10h.npz")["counts"].astype(np.float64)
+
+
+def place_of(file_name: str) -> Path:
+    """Return where a file is expected, and fail if it is not there."""
     path = Path(os.environ.get("STRUCTSMOOTH_DATA", FOLDER)) / file_name
     if not path.is_file():
         raise MissingDataError(
             f"{file_name} is missing; expected it in {path.parent}, or in the folder "
             "that STRUCTSMOOTH_DATA names"
         )
-    return np.load(path, allow_pickle=False)
+    return path
 
 
-def _timit():
+def archive(file_name: str) -> dict[str, np.ndarray]:
+    """Return the arrays of an archive, after a look at its sum and their shapes."""
+    path, expected = place_of(file_name), FILES[file_name]
+    if expected.sha256 is not None:
+        with path.open("rb") as stream:
+            found = hashlib.file_digest(stream, "sha256").hexdigest()
+        if found != expected.sha256:
+            raise MissingDataError(
+                f"{path} has the SHA-256 sum {found}; expected {expected.sha256}"
+            )
+    with np.load(path, allow_pickle=False) as opened:
+        arrays = {name: opened[name] for name in opened.files}
+    for name, shape in expected.shapes.items():
+        found_shape = arrays[name].shape if name in arrays else None
+        if found_shape != shape:
+            raise MissingDataError(
+                f"{path} has {name} of shape {found_shape}; expected {shape}"
+            )
+    return arrays
+
+
+def _image_set(name):
+    def load_it(scale):
+        arrays = archive(f"{name}-full.npz" if scale == "full" else f"{name}.npz")
+        return Data(
+            arrays["x_train"],
+            arrays["y_train"].astype(np.int64),
+            (arrays["x_test"], arrays["y_test"].astype(np.int64)),
+        )
+
+    return load_it
+
+
+def _timit(scale):  # noqa: ARG001 (there is but one)
     """Five phonemes, 256 log-periodogram features; no speaker in both parts."""
-    archive = _archive("phoneme_timit5.npz")
-    X, y = archive["X"].astype(np.float32), archive["y"]
-    train = archive["is_train"].astype(bool)
-    return Data(X[train], y[train], (X[~train], y[~train]), archive["speaker"][train])
+    arrays = archive("phoneme_timit5.npz")
+    X, y = arrays["X"].astype(np.float32), arrays["y"].astype(np.int64)
+    train = arrays["is_train"].astype(bool)
+    return Data(X[train], y[train], (X[~train], y[~train]), arrays["speaker"][train])
 
 
-def _higgs():
-    """Signal or background, 28 features, 26 071 rows; no official test set."""
-    archive = _archive("higgs_uci.npz")
-    return Data(archive["X"], archive["y"])
+def _higgs(scale):
+    """Signal or background, 28 features; the last half million rows are the test."""
+    if scale == "full":
+        names = ("HIGGS.csv.gz", "HIGGS.csv")
+        folder = Path(os.environ.get("STRUCTSMOOTH_DATA", FOLDER))
+        there = [name for name in names if (folder / name).is_file()]
+        X, y = as_arrays(place_of(there[-1] if there else names[0]), HIGGS_ROWS)
+        train = slice(0, len(X) - HIGGS_TEST_ROWS)
+        test = slice(len(X) - HIGGS_TEST_ROWS, len(X))
+        return Data(X[train], y[train], (X[test], y[test]))
+    arrays = archive("higgs_uci.npz")  # has no official test set
+    return Data(arrays["X"], arrays["y"].astype(np.int64))
 
 
-LOADERS = {"timit": _timit, "higgs": _higgs}
+LOADERS = {
+    "timit": _timit,
+    "higgs": _higgs,
+    "cifar10": _image_set("cifar10"),
+    "cifar100": _image_set("cifar100"),
+    "svhn": _image_set("svhn"),
+}

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
-import numpy as np
 import torch
 from lightgbm import LGBMClassifier
-from torch import nn
 
-from structsmooth.torch import structural_cross_entropy
+from experiments.study import training
+from experiments.study.networks import perceptron
 
 
 def build(kind: str, options: dict):
@@ -39,35 +36,21 @@ class MlpTrainer:
     def __call__(self, X, y, strengths, n_classes, random_state):
         """Return a function from features to probabilities."""
         torch.set_num_threads(1)
-        torch.manual_seed(random_state)
-        order = torch.Generator().manual_seed(random_state)
-        center, scale = X.mean(axis=0), X.std(axis=0)
-        scale = np.where(scale > 0, scale, 1.0)
-        inputs = torch.from_numpy(((X - center) / scale).astype(np.float32))
-        labels = torch.from_numpy(y)
-        strength = torch.from_numpy(strengths.astype(np.float32))
-        sizes = [X.shape[1], *self.options["hidden"]]
-        layers = []
-        for before, after in pairwise(sizes):
-            layers += [nn.Linear(before, after), nn.ReLU()]
-        model = nn.Sequential(*layers, nn.Linear(sizes[-1], n_classes))
-        optimizer = torch.optim.Adam(
-            model.parameters(), lr=self.options["learning_rate"], foreach=True
+        recipe = training.Recipe(
+            epochs=self.options["epochs"],
+            batch_size=self.options["batch_size"],
+            optimizer="adam",
+            learning_rate=self.options["learning_rate"],
+            last_learning_rate=self.options["learning_rate"],
         )
-        for _ in range(self.options["epochs"]):
-            for rows in torch.randperm(len(y), generator=order).split(
-                self.options["batch_size"]
-            ):
-                optimizer.zero_grad()
-                loss = structural_cross_entropy(
-                    model(inputs[rows]), labels[rows], strength[rows]
-                )
-                loss.backward()
-                optimizer.step()
-
-        @torch.no_grad()
-        def predict(rows):
-            scaled = torch.from_numpy(((rows - center) / scale).astype(np.float32))
-            return model(scaled).double().softmax(dim=1).numpy()
-
-        return predict
+        inputs = training.Inputs.fit(X, torch.device("cpu"))
+        network = training.train(
+            lambda: perceptron(X.shape[1], self.options["hidden"], n_classes),
+            X,
+            y,
+            strengths,
+            recipe,
+            inputs,
+            random_state,
+        )
+        return lambda rows: training.predict(network, inputs, rows)

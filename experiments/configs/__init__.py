@@ -1,0 +1,43 @@
+"""Settings of the experiments: small files that say only what differs."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+HERE = Path(__file__).parent
+SCALES = ("cpu", "full")
+
+
+def names() -> list[str]:
+    """Return the experiments there are."""
+    return sorted(path.stem for path in HERE.glob("*.toml"))
+
+
+def load(name: str, scale: str = "cpu") -> dict:
+    """Return the settings of an experiment at a scale.
+
+    A file may name a ``base`` whose settings it changes. In both, the tables ``cpu``
+    and ``full`` hold what a scale has of its own.
+    """
+    own = _read(HERE / f"{name}.toml")
+    base = own.pop("base", None)
+    layers = [own] if base is None else [_read(HERE / "base" / f"{base}.toml"), own]
+    of_scales = [{s: layer.pop(s, {}) for s in SCALES} for layer in layers]
+    config: dict = {}
+    for layer in (*layers, *(of_scale[scale] for of_scale in of_scales)):
+        config = merge(config, layer)
+    return config | {"scale": scale}
+
+
+def merge(below: dict, above: dict) -> dict:
+    """Return settings with those above in place of those below, table by table."""
+    merged = dict(below)
+    for name, value in above.items():
+        is_table = isinstance(value, dict) and isinstance(merged.get(name), dict)
+        merged[name] = merge(merged[name], value) if is_table else value
+    return merged
+
+
+def _read(path: Path) -> dict:
+    return tomllib.loads(path.read_text(encoding="utf-8"))

@@ -1,0 +1,102 @@
+"""Langevin adversarial sample search (Arpit et al. 2017).
+
+A sample is critical if within a box around it there is a point that the network gives
+to another class. The search follows the gradient against the predicted class, with
+noise, and stays inside the box. What it does not find may still be there, so the share
+of critical samples is bounded from below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import nn
+
+# Images that are searched at a time.
+ROWS = 500
+
+
+@dataclass(frozen=True)
+class Search:
+    """How to search, in units of the 255 steps of a pixel.
+
+    Attributes
+    ----------
+    radius : float
+        Half the side of the box.
+    step, noise : float
+        Of each step: along the sign of the gradient, and the deviation of what is
+        added at random.
+    n_steps : int
+        Steps at most.
+    """
+
+    radius: float
+    step: float
+    noise: float
+    n_steps: int
+
+
+def find_critical(
+    network: nn.Module,
+    images: np.ndarray,
+    search: Search,
+    *,
+    center: np.ndarray,
+    scale: np.ndarray,
+    seed: int,
+) -> np.ndarray:
+    """Return whether each image is critical.
+
+    Parameters
+    ----------
+    network : Module
+        From standardized images, channels first, to scores.
+    images : ndarray of shape (n, height, width, channels)
+        Pixels from 0 to 255.
+    search : Search
+        Its settings.
+    center, scale : ndarray of shape (channels,)
+        What the network's inputs are standardized by.
+    seed : int
+        Of the noise.
+    """
+    network.eval()
+    generator = torch.Generator().manual_seed(seed)
+    shift, factor = (torch.tensor(a, dtype=torch.float32) for a in (center, scale))
+
+    def scores(pixels: torch.Tensor) -> torch.Tensor:
+        return network(((pixels - shift) / factor).permute(0, 3, 1, 2))
+
+    found = np.zeros(len(images), dtype=bool)
+    for start in range(0, len(images), ROWS):
+        pixels = torch.from_numpy(images[start : start + ROWS].astype(np.float32))
+        part = _search(scores, pixels, search, generator)
+        found[start : start + ROWS] = part.numpy()
+    return found
+
+
+def _search(scores, pixels, search: Search, generator) -> torch.Tensor:
+    with torch.no_grad():
+        predicted = scores(pixels).argmax(dim=1)
+    critical = torch.zeros(len(pixels), dtype=torch.bool)
+    low = (pixels - search.radius).clamp(0.0, 255.0)
+    high = (pixels + search.radius).clamp(0.0, 255.0)
+    places = pixels.clone()
+    for _ in range(search.n_steps):
+        rows = (~critical).nonzero().squeeze(1)  # what is found need not move on
+        if len(rows) == 0:
+            break
+        here = places[rows].requires_grad_()
+        confidence = scores(here).log_softmax(dim=1)
+        own = confidence.gather(1, predicted[rows, None])
+        (gradient,) = torch.autograd.grad(own.sum(), here)
+        noise = torch.randn(here.shape, generator=generator)
+        moved = here.detach() - search.step * gradient.sign() + search.noise * noise
+        moved = moved.clamp(low[rows], high[rows])
+        places[rows] = moved
+        with torch.no_grad():
+            critical[rows] = scores(moved).argmax(dim=1) != predicted[rows]
+    return critical

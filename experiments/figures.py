@@ -1,0 +1,50 @@
+"""What all figures share: size, colors, and how they are written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from structsmooth.files import written_beside
+
+# Colors that stay apart for color-blind readers, and in gray.
+COLORS = {
+    "none": "#666666",
+    "uniform": "#0072b2",
+    "structural": "#d55e00",
+    "reversed": "#009e73",
+}
+STYLES = {"none": ":", "uniform": "--", "structural": "-", "reversed": "-."}
+TRUE = {"color": "#222222", "marker": "o", "markersize": 3, "linewidth": 1}
+ESTIMATED = {"color": "#d55e00", "marker": "x", "markersize": 4, "linewidth": 1}
+
+
+def row(n: int, *, width: float = 4.2, height: float = 3.4, **options):
+    """Return a figure with n axes side by side."""
+    plot = Figure(figsize=(width * n, height), layout="constrained")
+    axes = plot.subplots(1, n, squeeze=False, **options)[0]
+    for axis in axes:
+        axis.grid(alpha=0.25)
+    return plot, axes
+
+
+def curve(axis: Axes, method: str, epochs, curves: np.ndarray, label: str) -> None:
+    """Draw the mean of several curves, and the range of them."""
+    color = COLORS[method]
+    mean = curves.mean(axis=0)
+    axis.plot(epochs, mean, STYLES[method], color=color, label=label, linewidth=1.5)
+    if len(curves) > 1:
+        axis.fill_between(
+            epochs, curves.min(axis=0), curves.max(axis=0), color=color, alpha=0.15
+        )
+
+
+def save(plot: Figure, path: Path) -> Path:
+    """Write a picture, with nothing in it that changes from day to day."""
+    with mpl.rc_context({"savefig.dpi": 110}), written_beside(path) as part:
+        plot.savefig(part, format="png", metadata={"Software": None})
+    return path

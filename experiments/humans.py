@@ -1,0 +1,109 @@
+"""Do people disagree where the estimated Bayes error is high? Not in the paper.
+
+The test images of CIFAR-10 are clustered, their Bayes errors estimated from their one
+official label each, and compared with the entropy of the votes of about fifty people
+on each image, which the estimate has not seen.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import entropy
+
+from experiments import configs, figures, tables
+from experiments.correlations import correlation, shown
+from experiments.datasets import human_votes
+from experiments.records import Records, read
+from experiments.study.regions import features_of
+from experiments.study.splits import split_of
+from structsmooth import StructuralSmoother
+
+SMOOTHERS = {
+    "autoencoder": {"reducer": "none"},
+    "pixels, 64 principal components": {"reducer": "pca", "n_components": 64},
+}
+
+
+def run(config: dict, results: Path, n_jobs: int = 1) -> None:  # noqa: ARG001
+    """Estimate what is left."""
+    records = Records(results, config)
+    study = configs.merge(
+        configs.load(config["study"], config["scale"]), config.get("changes", {})
+    )
+    split, votes = split_of(study), human_votes()
+    disagreement = entropy(votes, axis=1)
+    for features in config["features"]:
+        X = split.X_test.reshape(len(split.X_test), -1)
+        if features == "autoencoder":
+            X = features_of(study, split)[1]
+        for n_clusters in config["n_clusters"]:
+            for seed in range(config["n_seeds"]):
+                row = {"features": features, "n_clusters": n_clusters}
+                if not records.has(row, seed):
+                    records.add([_compare(row, seed, X, split.y_test, disagreement)])
+
+
+def _compare(row: dict, seed: int, X, y, disagreement: np.ndarray) -> dict:
+    started = time.perf_counter()
+    smoother = StructuralSmoother(
+        n_clusters=row["n_clusters"], random_state=seed, **SMOOTHERS[row["features"]]
+    ).fit(np.asarray(X, dtype=np.float32), y)
+    clusters = smoother.cluster_labels_
+    people = np.bincount(clusters, disagreement) / np.bincount(clusters)
+    value, low, high = correlation(smoother.bayes_error_lower_, people)
+    return {
+        "config": row,
+        "seed": seed,
+        "metrics": {"correlation": value, "low": low, "high": high},
+        "bayes_error": smoother.bayes_error_lower_.tolist(),
+        "disagreement": people.tolist(),
+        "seconds": round(time.perf_counter() - started, 1),
+    }
+
+
+def table(config: dict, results: Path) -> str:  # noqa: ARG001 (the file has it)
+    """Return the correlations, as Markdown."""
+    settings, runs = read(results)
+    lines = []
+    for features in settings["features"]:
+        for n_clusters in settings["n_clusters"]:
+            row = {"features": features, "n_clusters": n_clusters}
+            there = [run for run in runs if run["config"] == row]
+            values = np.array([run["metrics"]["correlation"] for run in there])
+            first = there[0]["metrics"]
+            interval = first["correlation"], first["low"], first["high"]
+            lines.append(
+                [
+                    features,
+                    f"{n_clusters}",
+                    shown(interval),
+                    tables.mean_and_spread(values),
+                    f"{values.min():.2f}",
+                ]
+            )
+    header = ["features", "clusters", "correlation, first clustering (95 % interval)"]
+    header += [f"{len(there)} clusterings", "lowest"]
+    return (
+        "Bayes error of clusters of CIFAR-10 test images, estimated from one label an "
+        "image, against the mean entropy of the votes of CIFAR-10H there. Intervals "
+        f"are Fisher's, over clusters.\n\n{tables.markdown(header, lines)}"
+    )
+
+
+def figure(config: dict, results: Path) -> list[Path]:  # noqa: ARG001
+    """Draw one clustering of each kind of features."""
+    settings, runs = read(results)
+    largest = max(settings["n_clusters"])
+    plot, axes = figures.row(len(settings["features"]), sharey=True)
+    for axis, features in zip(axes, settings["features"], strict=True):
+        row = {"features": features, "n_clusters": largest}
+        run = next(r for r in runs if r["config"] == row and r["seed"] == 0)
+        axis.scatter(run["bayes_error"], run["disagreement"], color="#0072b2", s=14)
+        found = tuple(run["metrics"][name] for name in ("correlation", "low", "high"))
+        axis.set_title(f"{features}\nr = {shown(found)}")
+        axis.set_xlabel("Bayes error of the cluster, lower bound")
+    axes[0].set_ylabel("mean entropy of human votes")
+    return [figures.save(plot, results.with_suffix(".png"))]

@@ -1,0 +1,66 @@
+"""Figure 4 as the paper has it: one alpha, four data sets side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from experiments import figures, tables
+from experiments.study.figure import panel
+from experiments.study.table import Finished
+from structsmooth.errors import FileFormatError
+
+
+def run(config: dict, results: Path, n_jobs: int = 1) -> None:  # noqa: ARG001
+    """Refuse: there is nothing to train that is not in the studies."""
+    raise FileFormatError(
+        f"{results.stem} has no runs of its own; expected those of "
+        f"{', '.join(config['studies'])}, run these"
+    )
+
+
+def table(config: dict, results: Path) -> str:
+    """Return how often the structural curve is below the uniform one, as Markdown."""
+    lines = []
+    for name in config["studies"]:
+        finished = Finished(_results_of(name, config, results))
+        epochs, below = _epochs_below(finished, config["alpha"])
+        lines.append([name, f"{below} of {epochs}"])
+    header = ["study", "epochs with lower mean cross-entropy than uniform"]
+    return (
+        f"Scale: {config['scale']}, alpha {config['alpha']:g}.\n\n"
+        f"{tables.markdown(header, lines)}"
+    )
+
+
+def figure(config: dict, results: Path) -> list[Path]:
+    """Draw the panels."""
+    plot, axes = figures.row(len(config["studies"]))
+    for axis, name in zip(axes, config["studies"], strict=True):
+        panel(
+            axis,
+            Finished(_results_of(name, config, results)),
+            config["alpha"],
+            with_none=False,
+        )
+        axis.set_title(name)
+        axis.legend()
+    axes[0].set_ylabel("cross-entropy on test rows")
+    return [figures.save(plot, results.with_suffix(".png"))]
+
+
+def _results_of(name: str, config: dict, results: Path) -> Path:
+    stem = name if config["scale"] == "cpu" else f"{name}-{config['scale']}"
+    return results.with_name(f"{stem}.jsonl")
+
+
+def _epochs_below(finished: Finished, alpha: float) -> tuple[int, int]:
+    means = {}
+    for row in finished.rows():
+        if row["alpha"] == alpha:
+            seeds = finished.seeds(row)
+            curves = [finished.run(row, seed)["curve"]["nll"] for seed in seeds]
+            means[row["method"]] = [
+                sum(at) / len(at) for at in zip(*curves, strict=True)
+            ]
+    pairs = list(zip(means["structural"], means["uniform"], strict=True))
+    return len(pairs), sum(ours < theirs for ours, theirs in pairs)

@@ -1,0 +1,110 @@
+"""Where the strengths of a study come from: features, clusters, bounds.
+
+A smoother is fitted to the training rows, or to a sample of them, the rest assigned to
+its clusters. Only the closed form depends on alpha and beta, so one fit serves all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from structsmooth import StructuralSmoother, solve_strengths
+from structsmooth.files import written_beside
+
+CHECKPOINTS = Path(__file__).parents[1] / ".checkpoints"
+# Rows that are assigned to clusters at a time.
+ROWS = 200_000
+
+
+@dataclass(frozen=True, eq=False)
+class Regions:
+    """The clusters of a study.
+
+    Attributes
+    ----------
+    smoother : StructuralSmoother
+        Fitted.
+    clusters : ndarray of shape (n,)
+        Cluster of each training row.
+    test_clusters : ndarray of shape (m,)
+        Cluster of each test row.
+    """
+
+    smoother: StructuralSmoother
+    clusters: np.ndarray
+    test_clusters: np.ndarray
+
+    @property
+    def bayes_error(self) -> np.ndarray:
+        """Lower bound of each cluster."""
+        return self.smoother.bayes_error_lower_
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Share of the training rows in each cluster, the assigned ones too."""
+        sizes = np.bincount(self.clusters, minlength=len(self.bayes_error))
+        return sizes / sizes.sum()
+
+    def strengths(self, alpha: float, beta: float) -> np.ndarray:
+        """Return the strength of each cluster, with the mean over all rows exact."""
+        n_classes = len(self.smoother.classes_)
+        return solve_strengths(
+            self.bayes_error, self.weights, alpha, beta, n_classes=n_classes
+        )
+
+
+def find(config: dict, split, n_clusters: int) -> Regions:
+    """Return the regions of a study, for one number of clusters."""
+    features, test_features = features_of(config, split)
+    sample = np.arange(len(features))
+    if config.get("fit_rows", len(features)) < len(features):
+        draw = np.random.default_rng(config["split_seed"])
+        sample = np.sort(draw.choice(sample, config["fit_rows"], replace=False))
+    smoother = StructuralSmoother(
+        n_clusters=n_clusters,
+        random_state=config["split_seed"],
+        **config.get("smoother", {}),
+    ).fit(np.asarray(features[sample]), split.y[sample])
+    return Regions(
+        smoother, assign(smoother, features), assign(smoother, test_features)
+    )
+
+
+def assign(smoother: StructuralSmoother, features: np.ndarray) -> np.ndarray:
+    """Return the cluster of each row, piece by piece."""
+    pieces = [
+        smoother.regions_.assign(
+            smoother.reduction_.transform(np.asarray(features[start : start + ROWS]))
+        )
+        for start in range(0, len(features), ROWS)
+    ]
+    return np.concatenate(pieces)
+
+
+def features_of(config: dict, split) -> tuple[np.ndarray, np.ndarray]:
+    """Return the features that distances are taken in, of training and test rows.
+
+    Those of an autoencoder are kept, for it takes longer to train than all the rest.
+    """
+    if "autoencoder" not in config:
+        return split.X, split.X_test
+    # What the features depend on, and nothing else.
+    names = ("data", "scale", "rows", "split_seed", "validation_rows", "autoencoder")
+    facts = {name: config.get(name) for name in names}
+    digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
+    path = CHECKPOINTS / f"codes-{config['data']}-{digest}.npz"
+    if not path.is_file():
+        from structsmooth.torch import Autoencoder
+
+        coder = Autoencoder(random_state=config["split_seed"], **config["autoencoder"])
+        codes = coder.fit(split.X).transform(split.X)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with written_beside(path) as part, part.open("wb") as stream:
+            np.savez(stream, train=codes, test=coder.transform(split.X_test))
+    with np.load(path, allow_pickle=False) as kept:
+        return kept["train"], kept["test"]

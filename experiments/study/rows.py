@@ -1,0 +1,51 @@
+"""The runs of a study, and how beta is chosen among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+
+def row_of(method: str, alpha: float, beta=None, n_clusters=None) -> dict:
+    """Return what tells one row of a table from another."""
+    return {"method": method, "alpha": alpha, "beta": beta, "n_clusters": n_clusters}
+
+
+def selection_runs(config: dict) -> Iterator[tuple[dict, int]]:
+    """Yield the runs of the first seeds: everything, with each beta."""
+    for seed in range(config["selection_seeds"]):
+        yield row_of("none", 0.0), seed
+        for alpha in config["alphas"]:
+            yield row_of("uniform", alpha), seed
+            for n_clusters in config["n_clusters"]:
+                for beta in config["betas"]:
+                    yield row_of("structural", alpha, beta, n_clusters), seed
+
+
+def final_runs(config: dict, best: dict) -> Iterator[tuple[dict, int]]:
+    """Yield the runs of all other seeds, with the betas that were chosen."""
+    for seed in range(config["selection_seeds"], config["n_seeds"]):
+        yield row_of("none", 0.0), seed
+        for alpha in config["alphas"]:
+            yield row_of("uniform", alpha), seed
+            for n_clusters in config["n_clusters"]:
+                beta = best[alpha, n_clusters]
+                yield row_of("structural", alpha, beta, n_clusters), seed
+
+
+def choose(config: dict, runs: list[dict]) -> dict[tuple[float, int], float]:
+    """Return the beta of lowest validation error, by alpha and number of clusters.
+
+    Of equal ones the smallest, which is closest to uniform smoothing.
+    """
+    errors: dict[tuple[float, int], dict[float, list[float]]] = {}
+    for run_ in runs:
+        row = run_["config"]
+        if row["method"] == "structural" and run_["seed"] < config["selection_seeds"]:
+            by_beta = errors.setdefault((row["alpha"], row["n_clusters"]), {})
+            by_beta.setdefault(row["beta"], []).append(run_["validation"]["error"])
+    return {
+        place: min(sorted(by_beta), key=lambda beta: np.mean(by_beta[beta]))
+        for place, by_beta in errors.items()
+    }

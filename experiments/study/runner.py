@@ -1,0 +1,137 @@
+"""None, uniform and structural smoothing of one network on one data set.
+
+Seeds decide first weights and batches; the rows are the same for all of them. Beta is
+chosen by the error on validation rows: on the first seeds the network is trained with
+all of them, on the others with the best. The test rows decide nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from experiments.records import Records
+from experiments.study import networks, regions, training
+from experiments.study.rows import choose, final_runs, selection_runs
+from experiments.study.splits import Split, split_of
+
+
+def run(config: dict, results: Path, n_jobs: int = 2) -> None:
+    """Train what is left of a study, some runs side by side on one thread each."""
+    records = Records(results, config)
+    split = split_of(config)
+    found = {
+        number: regions.find(config, split, number) for number in config["n_clusters"]
+    }
+    _train_all(config, selection_runs(config), split, found, records, n_jobs)
+    best = choose(config, records.runs)
+    _train_all(config, final_runs(config, best), split, found, records, n_jobs)
+
+
+def _train_all(config, runs, split, found, records, n_jobs) -> None:
+    left = [(row, seed) for row, seed in runs if not records.has(row, seed)]
+    if not left:
+        return
+    strengths = [strengths_of(row, len(split.y), found) for row, _ in left]
+    tasks = [
+        (config, row, seed, strength)
+        for (row, seed), strength in zip(left, strengths, strict=True)
+    ]
+    started = time.perf_counter()
+    for number, record in enumerate(_side_by_side(tasks, n_jobs), 1):
+        records.add([record])
+        print(
+            f"{records.path.stem}: {number} of {len(left)} runs, "
+            f"{time.perf_counter() - started:.0f} s, {record['config']}, seed "
+            f"{record['seed']}: error {record['metrics']['error']:.4f}",
+            flush=True,
+        )
+
+
+def _side_by_side(tasks: list[tuple], n_jobs: int) -> Iterator[dict]:
+    """Yield the records of runs as they finish."""
+    if n_jobs == 1:
+        yield from (train_one(*task) for task in tasks)
+        return
+    # Started anew, not forked: a fork of a process that has used threads may hang.
+    with ProcessPoolExecutor(n_jobs, mp_context=get_context("spawn")) as pool:
+        for finished in as_completed([pool.submit(train_one, *task) for task in tasks]):
+            yield finished.result()
+
+
+def strengths_of(row: dict, n_rows: int, found: dict) -> np.ndarray:
+    """Return the strength of each training row."""
+    if row["beta"] is None:
+        return np.full(n_rows, row["alpha"])
+    place = found[row["n_clusters"]]
+    return place.strengths(row["alpha"], row["beta"])[place.clusters]
+
+
+def train_one(config: dict, row: dict, seed: int, strengths: np.ndarray) -> dict:
+    """Return the record of one run."""
+    torch.set_num_threads(1)
+    started = time.perf_counter()
+    split = _split_once(repr(sorted(config.items())), config)
+    curve: dict[str, list[float]] = {"epoch": [], "error": [], "nll": []}
+    inputs = inputs_of(config, split)
+
+    def after_epoch(epoch, network):
+        if epoch % config["curve_every"] == 0 or epoch == recipe.epochs:
+            found = training.score(network, inputs, split.X_test, split.y_test)
+            curve["epoch"].append(epoch)
+            for name in ("error", "nll"):
+                curve[name].append(round(found[name], 5))
+
+    recipe = training.Recipe(**config["recipe"])
+    network = train_network(config, split, strengths, seed, after_epoch)
+    parts = {
+        "validation": (split.X_validation, split.y_validation),
+        "metrics": (split.X_test, split.y_test),
+    }
+    return {
+        "config": row,
+        "seed": seed,
+        **{
+            name: training.score(network, inputs, *part) for name, part in parts.items()
+        },
+        "mean_strength": float(strengths.mean()),
+        "curve": curve,
+        "seconds": round(time.perf_counter() - started, 1),
+    }
+
+
+def inputs_of(config: dict, split: Split) -> training.Inputs:
+    """Return what makes batches of rows."""
+    device = training.device_of(config.get("scale", "cpu"))
+    return training.Inputs.fit(split.X, device)
+
+
+def train_network(config, split, strengths, seed, after_epoch=None):
+    """Return the trained network of a study."""
+    return training.train(
+        lambda: networks.build(config["network"], split.X.shape[1], split.n_classes),
+        split.X,
+        split.y,
+        strengths,
+        training.Recipe(**config["recipe"]),
+        inputs_of(config, split),
+        seed,
+        after_epoch,
+    )
+
+
+_kept: dict[str, Split] = {}
+
+
+def _split_once(name: str, config: dict) -> Split:
+    """Return the split, read once by each process."""
+    if name not in _kept:
+        _kept.clear()
+        _kept[name] = split_of(config)
+    return _kept[name]

@@ -1,0 +1,141 @@
+"""Table 1: no smoothing, uniform, structural and reversed on the synthetic task.
+
+All networks of a seed train at once (`experiments.wide`); they start alike and see
+the same batches, so their differences are paired. The lines of a finished seed are
+written to the file of results together. A checkpoint every few minutes lets a killed
+run go on.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+
+from experiments.records import Records
+from experiments.synthetic import wide
+from experiments.synthetic.data import draw, fit_smoother
+from structsmooth import reversed_strengths, solve_strengths
+from structsmooth.metrics import evaluate
+
+
+def rows_of(config: dict) -> list[dict]:
+    """Return method, alpha, beta and number of clusters of each network.
+
+    First the 34 rows of Table 1, then those of the study of other cluster numbers.
+    """
+    alphas, betas, usual = config["alphas"], config["betas"], config["n_clusters"]
+    both = [(alpha, beta) for alpha in alphas for beta in betas]
+    others = [
+        (alpha, n_clusters)
+        for n_clusters in config["other_n_clusters"]
+        for alpha in alphas
+    ]
+    rows = [
+        ("none", 0.0, None, None),
+        *(("uniform", alpha, None, None) for alpha in alphas),
+        *(("structural", alpha, beta, usual) for alpha, beta in both),
+        *(("reversed", alpha, beta, usual) for alpha, beta in both),
+        *(("structural", alpha, max(betas), number) for alpha, number in others),
+    ]
+    names = ("method", "alpha", "beta", "n_clusters")
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def strengths_of(row: dict, n: int, smoothers: dict) -> np.ndarray:
+    """Return the strength of each training row under one row of the table."""
+    alpha, beta = row["alpha"], row["beta"]
+    if beta is None:
+        return np.full(n, alpha)
+    smoother = smoothers[row["n_clusters"]]
+    weights = smoother.cluster_weights_
+    values = solve_strengths(
+        smoother.bayes_error_lower_, weights, alpha, beta, n_classes=2
+    )
+    if row["method"] == "reversed":  # with the mean kept, so that it is no weaker
+        values = reversed_strengths(values, weights, n_classes=2)
+    return values[smoother.cluster_labels_]
+
+
+class Curve:
+    """Test errors of all networks along the training."""
+
+    def __init__(self, X, y, n_networks: int, report) -> None:
+        self.X, self.y, self.n_networks, self.report = X, y, n_networks, report
+        self.errors: list[np.ndarray] = []
+
+    def __call__(self, epoch, networks) -> None:
+        """Measure."""
+        p = wide.predict(networks, self.X, self.n_networks)
+        self.errors.append(((p > 0.5) != self.y).mean(axis=1))
+        self.report(epoch)
+
+    def observed(self) -> np.ndarray:
+        """Return what belongs into a checkpoint."""
+        return np.array(self.errors).reshape(len(self.errors), self.n_networks)
+
+    def resume(self, observed: np.ndarray) -> None:
+        """Take it back from there."""
+        self.errors = list(observed)
+
+
+CHECKPOINTS = Path(__file__).parents[1] / ".checkpoints"
+
+
+def run(config: dict, results: Path, n_jobs: int = 2) -> None:
+    """Train what is left of the table."""
+    # Both scales are the same, so the scale is no setting.
+    records = Records(results, {k: v for k, v in config.items() if k != "scale"})
+    rows = rows_of(config)
+    for seed in range(config["n_seeds"]):
+        if not all(records.has(row, seed) for row in rows):
+            checkpoint = CHECKPOINTS / f"{results.stem}-{seed}.npz"
+            records.add(_train(config, rows, seed, checkpoint, n_jobs))
+            checkpoint.unlink(missing_ok=True)
+
+
+def _train(config, rows, seed, checkpoint, n_threads) -> list[dict]:
+    started = time.perf_counter()
+    X, y = draw(config, seed, "train")
+    X_test, y_test = draw(config, seed, "test")
+    smoothers = {
+        n_clusters: fit_smoother(config, n_clusters, X, y, seed)
+        for n_clusters in (config["n_clusters"], *config["other_n_clusters"])
+    }
+    strengths = np.array([strengths_of(row, len(X), smoothers) for row in rows])
+    soft = np.where(y == 1, 1.0 - strengths, strengths).astype(np.float32)
+
+    def report(epoch):
+        spent = time.perf_counter() - started
+        print(f"seed {seed}: epoch {epoch}, {spent:.0f} s", flush=True)
+
+    curve = Curve(X_test, y_test, len(rows), report)
+    networks = wide.Networks.start(len(rows), X.shape[1], config["n_hidden"], seed)
+    checkpoint.parent.mkdir(parents=True, exist_ok=True)
+    wide.train(
+        networks,
+        X,
+        soft,
+        epochs=config["epochs"],
+        batch_size=config["batch_size"],
+        learning_rate=config["learning_rate"],
+        seed=seed,
+        every=config["curve_every"],
+        observe=curve,
+        checkpoint=checkpoint,
+        n_threads=n_threads,
+    )
+    predicted = wide.predict(networks, X_test, len(rows))
+    seconds = round((time.perf_counter() - started) / len(rows), 1)
+    return [
+        {
+            "config": row,
+            "seed": seed,
+            "metrics": evaluate(y_test, predicted[number].astype(np.float64)),
+            "mean_strength": float(strengths[number].mean()),
+            "curve": [round(float(errors[number]), 5) for errors in curve.errors],
+            "seconds": seconds,
+        }
+        for number, row in enumerate(rows)
+    ]

@@ -1,0 +1,111 @@
+"""Table 1 beside the paper's, and the study of other numbers of clusters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from experiments import tables
+from experiments.published import TABLE_1
+from experiments.records import read
+from experiments.synthetic.runner import rows_of
+
+
+def table(config: dict, results: Path) -> str:  # noqa: ARG001 (the file has it)
+    """Return the table of the seeds that are finished, as Markdown."""
+    settings, runs = read(results)
+    seeds = sorted({run["seed"] for run in runs})
+    found = {(_key(run["config"]), run["seed"]): run["metrics"] for run in runs}
+
+    def values(row: dict, metric: str) -> np.ndarray:
+        return np.array([found[_key(row), seed][metric] for seed in seeds])
+
+    rows = rows_of(settings)
+    usual = [row for row in rows if row["n_clusters"] in (None, settings["n_clusters"])]
+    largest = max(settings["betas"])
+    by_number = [
+        row for row in rows if row["beta"] == largest and row["method"] == "structural"
+    ]
+    by_number.sort(key=lambda row: (row["alpha"], row["n_clusters"]))
+    return "\n".join(
+        [
+            f"Full scale: {len(seeds)} of {settings['n_seeds']} seeds, each with data "
+            f"of its own, {settings['epochs']} epochs, batches of "
+            f"{settings['batch_size']} rows. Reversed strengths keep the mean.\n",
+            "## Test error, %\n",
+            _errors(settings, usual, values),
+            tables.NOTE + "\n",
+            f"## Other numbers of clusters, beta {largest:g}\n",
+            _numbers(by_number, values),
+            "## Cross-entropy and AURC\n",
+            _others(usual, values),
+        ]
+    )
+
+
+def _key(row: dict) -> tuple:
+    return tuple(row[name] for name in ("method", "alpha", "beta", "n_clusters"))
+
+
+def _reference(method: str, alpha: float) -> dict:
+    return {"method": method, "alpha": alpha, "beta": None, "n_clusters": None}
+
+
+def _head(row: dict) -> list[str]:
+    alpha = "" if row["method"] == "none" else tables.number(row["alpha"])
+    return [row["method"], alpha, tables.number(row["beta"])]
+
+
+def _errors(settings, rows, values) -> str:
+    lines = []
+    none = 100.0 * values(_reference("none", 0.0), "error")
+    for row in rows:
+        errors = 100.0 * values(row, "error")
+        published = TABLE_1.get((row["method"], row["alpha"]), [])
+        betas = settings["betas"]
+        number = 0 if row["beta"] is None else betas.index(row["beta"])
+        cells = [*_head(row), tables.mean_and_spread(errors), f"{errors.min():.2f}"]
+        cells.append("" if row["method"] == "none" else tables.difference(errors, none))
+        uniform = _reference("uniform", row["alpha"])
+        cells.append("")
+        if row["beta"] is not None:
+            cells[-1] = tables.difference(errors, 100.0 * values(uniform, "error"))
+        paper = published[number] if number < len(published) else None
+        cells.append("" if paper is None else f"{paper[0]:.2f} ± {paper[1]:.2f}")
+        lines.append(cells)
+    header = ["method", "alpha", "beta", "error", "lowest", "against none"]
+    return tables.markdown([*header, "against uniform", "paper"], lines)
+
+
+def _numbers(rows, values) -> str:
+    lines = []
+    for row in rows:
+        errors = 100.0 * values(row, "error")
+        uniform = 100.0 * values(_reference("uniform", row["alpha"]), "error")
+        lines.append(
+            [
+                tables.number(row["alpha"]),
+                tables.number(row["n_clusters"]),
+                tables.mean_and_spread(errors),
+                tables.difference(errors, uniform),
+            ]
+        )
+    return tables.markdown(["alpha", "clusters", "error, %", "against uniform"], lines)
+
+
+def _others(rows, values) -> str:
+    lines = []
+    for row in rows:
+        cells = _head(row)
+        uniform = _reference("uniform", row["alpha"])
+        for metric, factor, digits in (("nll", 1.0, 4), ("aurc", 100.0, 2)):
+            found = factor * values(row, metric)
+            cells.append(tables.mean_and_spread(found, digits))
+            cells.append("")
+            if row["beta"] is not None:
+                rival = factor * values(uniform, metric)
+                cells[-1] = tables.difference(found, rival, digits)
+        lines.append(cells)
+    header = ["method", "alpha", "beta", "cross-entropy", "against uniform"]
+    return tables.markdown([*header, "AURC x 100", "against uniform"], lines)

@@ -1,0 +1,44 @@
+"""Tables in Markdown, with paired differences and their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from structsmooth.compare.statistics import paired_difference
+
+NOTE = (
+    "Mean over the seeds ± standard deviation. Differences are paired by seed, with "
+    "95 % intervals (Student's t), each for itself: of twenty such intervals one "
+    "misses by chance."
+)
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def number(value: float | None) -> str:
+    """Return a setting, or nothing where there is none."""
+    return "" if value is None else f"{value:g}"
+
+
+def mean_and_spread(values: np.ndarray, digits: int = 2) -> str:
+    """Return mean ± standard deviation."""
+    if len(values) == 1:
+        return f"{values[0]:.{digits}f}"
+    return f"{values.mean():.{digits}f} ± {values.std(ddof=1):.{digits}f}"
+
+
+def difference(values: np.ndarray, reference: np.ndarray, digits: int = 2) -> str:
+    """Return the mean paired difference and its interval; of one pair, just it."""
+    if len(values) == 1:
+        return f"{values[0] - reference[0]:+.{digits}f}"
+    found = paired_difference(
+        "", "", "", values, reference, confidence=0.95, n_intervals=1, test_ratio=0.0
+    )
+    low, high = (f"{end:+.{digits}f}" for end in (found.low, found.high))
+    return f"{found.mean:+.{digits}f} ({low} to {high})"

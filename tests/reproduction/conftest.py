@@ -1,0 +1,19 @@
+"""Toy data in the files and under the names of the real ones."""
+
+import pytest
+from toys import toy_files
+
+
+@pytest.fixture
+def toy_data(tmp_path, monkeypatch):
+    """Small files in place of the real ones, and a folder of its own for the rest."""
+    pytest.importorskip("torch")
+    from experiments import datasets
+    from experiments.study import regions
+
+    folder = tmp_path / "data"
+    folder.mkdir()
+    monkeypatch.setattr(datasets, "FILES", toy_files(folder))
+    monkeypatch.setenv("STRUCTSMOOTH_DATA", str(folder))
+    monkeypatch.setattr(regions, "CHECKPOINTS", tmp_path / "checkpoints")
+    return folder

@@ -1,0 +1,57 @@
+"""``python -m experiments``: one command each."""
+
+import pytest
+
+pytest.importorskip("torch")
+
+from experiments import __main__ as command
+from experiments import configs
+from toys import toy
+
+
+@pytest.fixture
+def toys(toy_data, tmp_path, monkeypatch):
+    """Toy settings in place of the configs, results in a folder of their own."""
+    real = configs.load
+
+    def load(name, scale="cpu"):
+        words = {"title": "A title", "kind": real(name, scale)["kind"], "note": "So."}
+        return toy(name) | words | {"scale": scale}
+
+    monkeypatch.setattr(configs, "load", load)
+    monkeypatch.setattr(command, "RESULTS", tmp_path / "results")
+    return tmp_path / "results"
+
+
+def test_run_table_and_figure_write_their_files(toys, capsys):
+    command.main(["run", "timit", "--jobs", "1"])
+    page = (toys / "timit.md").read_text()
+    assert page.startswith("# A title\n\nMade by `python -m experiments run timit`.")
+    assert page.endswith("\nSo.\n")
+    (toys / "timit.md").unlink()
+    command.main(["table", "timit"])
+    assert (toys / "timit.md").read_text() == page
+    command.main(["figure", "timit"])
+    assert (toys / "timit.png").is_file()
+    assert "wrote" in capsys.readouterr().out
+
+
+def test_full_results_have_names_of_their_own(toys):
+    command.main(["run", "timit", "--jobs", "1", "--scale", "full"])
+    assert (toys / "timit-full.jsonl").is_file()
+    assert "Scale: full" in (toys / "timit-full.md").read_text()
+    assert "--scale full`" in (toys / "timit-full.md").read_text()
+
+
+def test_what_is_missing_is_one_sentence(toys, toy_data):
+    (toy_data / "phoneme_timit5.npz").unlink()
+    with pytest.raises(SystemExit, match=r"^experiments: phoneme_timit5\.npz is"):
+        command.main(["run", "timit"])
+    with pytest.raises(SystemExit, match="there are no results in"):
+        command.main(["table", "higgs"])
+
+
+def test_an_unknown_name_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        command.main(["run", "nothing"])
+    assert "invalid choice: 'nothing'" in capsys.readouterr().err

@@ -1,0 +1,118 @@
+"""Loaders: what is missing or wrong is said exactly."""
+
+import gzip
+
+import numpy as np
+import pytest
+from experiments import datasets
+from experiments.datasets import MissingDataError
+from experiments.higgs_csv import as_arrays, pieces
+
+from structsmooth.errors import FileFormatError
+
+
+def test_a_missing_file_is_named_with_its_place(tmp_path, monkeypatch):
+    monkeypatch.setenv("STRUCTSMOOTH_DATA", str(tmp_path))
+    for name, file_name in (
+        ("cifar10", "cifar10.npz"),
+        ("higgs", "higgs_uci.npz"),
+        ("timit", "phoneme_timit5.npz"),
+    ):
+        with pytest.raises(MissingDataError, match=f"{file_name} is missing") as error:
+            datasets.load(name)
+        assert str(tmp_path) in str(error.value)
+    for name, file_name in (("svhn", "svhn-full.npz"), ("higgs", "HIGGS.csv.gz")):
+        with pytest.raises(MissingDataError, match=f"{file_name} is missing"):
+            datasets.load(name, "full")
+
+
+def test_a_changed_file_is_refused_by_its_sum(toy_data):
+    with (toy_data / "svhn.npz").open("ab") as stream:
+        stream.write(b" ")
+    with pytest.raises(MissingDataError, match="has the SHA-256 sum"):
+        datasets.load("svhn")
+
+
+def test_arrays_of_other_shapes_are_refused(toy_data, monkeypatch):
+    files = datasets.FILES
+    shapes = files["svhn.npz"].shapes | {"x_test": (7, 32, 32, 3)}
+    changed = datasets.File(files["svhn.npz"].sha256, shapes)
+    monkeypatch.setitem(files, "svhn.npz", changed)
+    with pytest.raises(MissingDataError, match=r"x_test of shape \(200, 32, 32, 3\)"):
+        datasets.load("svhn")
+
+
+def test_every_data_set_loads(toy_data):
+    for name in datasets.LOADERS:
+        data = datasets.load(name)
+        assert len(data.X) == len(data.y)
+        assert data.y.dtype == np.int64
+    timit = datasets.load("timit")
+    assert (len(timit.y), len(timit.test[1]), len(timit.groups)) == (160, 80, 160)
+    assert datasets.human_votes().shape == (200, 10)
+
+
+def write_csv(path, rows):
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "wt") as stream:
+        for row in rows:
+            stream.write(",".join(f"{value:.18e}" for value in row) + "\n")
+
+
+@pytest.fixture
+def table(rng):
+    """Rows as in the official file: the class, then 28 features."""
+    features = rng.normal(size=(103, 28)).astype(np.float32)
+    return np.hstack([rng.integers(0, 2, size=(103, 1)), features])
+
+
+@pytest.mark.parametrize("name", ["HIGGS.csv", "HIGGS.csv.gz"])
+def test_the_official_csv_is_read_in_pieces(tmp_path, table, name):
+    write_csv(tmp_path / name, table)
+    assert [len(piece) for piece in pieces(tmp_path / name, 25)] == [25] * 4 + [3]
+    X, y = as_arrays(tmp_path / name, 103, n_lines=25)
+    np.testing.assert_array_equal(X, table[:, 1:].astype(np.float32))
+    np.testing.assert_array_equal(y, table[:, 0])
+    assert isinstance(X, np.memmap)
+    (tmp_path / name).unlink()  # the copy is enough the second time
+    np.testing.assert_array_equal(as_arrays(tmp_path / name, 103)[0], X)
+
+
+def test_the_last_rows_of_the_official_csv_are_the_test_set(
+    tmp_path, table, monkeypatch
+):
+    write_csv(tmp_path / "HIGGS.csv", table)
+    monkeypatch.setenv("STRUCTSMOOTH_DATA", str(tmp_path))
+    monkeypatch.setattr(datasets, "HIGGS_ROWS", 103)
+    monkeypatch.setattr(datasets, "HIGGS_TEST_ROWS", 20)
+    data = datasets.load("higgs", "full")
+    assert len(data.y) == 83
+    np.testing.assert_array_equal(data.test[1], table[-20:, 0])
+
+
+def spoil(table, kind):
+    if kind == "columns":
+        return table[:, :-1], "has 28 columns; expected the class and 28 features"
+    if kind == "class":
+        table = table.copy()
+        table[60, 0] = 2
+        return table, "lines 51 to 75: expected 0 or 1 in the first column"
+    return table[:90], "has 90 lines; expected 103"
+
+
+@pytest.mark.parametrize("kind", ["columns", "class", "rows"])
+def test_a_wrong_csv_is_refused_and_leaves_nothing(tmp_path, table, kind):
+    wrong, said = spoil(table, kind)
+    write_csv(tmp_path / "HIGGS.csv", wrong)
+    with pytest.raises(FileFormatError, match=said):
+        as_arrays(tmp_path / "HIGGS.csv", 103, n_lines=25)
+    assert [path.name for path in tmp_path.iterdir()] == ["HIGGS.csv"]
+
+
+def test_words_in_the_csv_are_refused_with_their_lines(tmp_path, table):
+    write_csv(tmp_path / "HIGGS.csv", table)
+    text = (tmp_path / "HIGGS.csv").read_text().splitlines(keepends=True)
+    text[30] = "class," + text[30].split(",", 1)[1]
+    (tmp_path / "HIGGS.csv").write_text("".join(text))
+    with pytest.raises(FileFormatError, match="lines 26 to 50: expected numbers"):
+        as_arrays(tmp_path / "HIGGS.csv", 103, n_lines=25)

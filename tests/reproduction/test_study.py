@@ -1,0 +1,261 @@
+"""Studies of a network, at toy sizes: right, resumable, read by table and figure."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from experiments import panels  # noqa: E402
+from experiments.records import read  # noqa: E402
+from experiments.study import figure, networks, regions, run, table, training  # noqa: E402  # noqa: E402
+from experiments.study.rows import choose  # noqa: E402
+from experiments.study.splits import split_of  # noqa: E402
+from toys import TOYS, toy  # noqa: E402
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("name", sorted(TOYS))
+def test_every_study_runs_and_is_read_by_its_table_and_figure(toy_data, tmp_path, name):
+    config, results = toy(name), tmp_path / f"{name}.jsonl"
+    run(config, results, n_jobs=1)
+    _, runs = read(results)
+    keys = [json.dumps([r["config"], r["seed"]]) for r in runs]
+    n_clusters, selecting = len(config["n_clusters"]), config["selection_seeds"]
+    assert (
+        len(set(keys))
+        == len(keys)
+        == (2 * 2 + n_clusters * (2 * selecting + (2 - selecting)))
+    )
+    for finished in runs:
+        assert finished["mean_strength"] == pytest.approx(finished["config"]["alpha"])
+        assert finished["metrics"].keys() == finished["validation"].keys()
+        assert finished["curve"]["epoch"][-1] == 2
+        assert finished["curve"]["nll"][-1] == pytest.approx(
+            finished["metrics"]["nll"], abs=1e-5
+        )
+    text = table(config, results)
+    assert text.count("| structural |") == 4 * n_clusters
+    assert "Scale: cpu. 2 of 2 seeds." in text
+    errors = [
+        100 * r["metrics"]["error"] for r in runs if r["config"]["method"] == "uniform"
+    ]
+    assert f"| {np.mean(errors):.2f} ± {np.std(errors, ddof=1):.2f} |" in text
+    assert figure(config, results)[0].read_bytes().startswith(b"\x89PNG")
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from toys import toy, toy_files
+from experiments import datasets
+from experiments.study import regions, run
+folder, results, checkpoints = map(Path, sys.argv[1:])
+datasets.FILES = toy_files(folder)
+regions.CHECKPOINTS = checkpoints
+run(toy("timit"), results, n_jobs=1)
+"""
+
+
+def test_a_killed_study_goes_on_and_repeats_nothing(toy_data, tmp_path, monkeypatch):
+    config = toy("timit")
+    whole, killed = tmp_path / "whole.jsonl", tmp_path / "killed.jsonl"
+    run(config, whole, n_jobs=1)
+    paths = [str(ROOT), str(Path(__file__).parent)]
+    monkeypatch.setenv("PYTHONPATH", ":".join(paths))
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            SCRIPT,
+            str(toy_data),
+            str(killed),
+            str(tmp_path / "checkpoints"),
+        ],
+        stdout=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 120
+    while not killed.is_file() or killed.read_text().count("\n") < 4:
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    n_before = len(read(killed)[1])
+    assert 3 <= n_before < len(read(whole)[1])
+    before = killed.read_text()
+    run(config, killed, n_jobs=1)
+    assert killed.read_text().startswith(before[: before.rfind("\n") + 1])
+
+    def facts(path):
+        drop = ("seconds", "versions")
+        return sorted(
+            json.dumps({k: v for k, v in r.items() if k not in drop}, sort_keys=True)
+            for r in read(path)[1]
+        )
+
+    assert facts(killed) == facts(whole)
+
+
+def test_two_processes_find_the_same(toy_data, tmp_path, monkeypatch):
+    # The real files are not there for the workers, so the split is handed to them.
+    config = toy("higgs") | {"betas": [1.0], "n_clusters": [2]}
+    one, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
+    run(config, one, n_jobs=1)
+    from concurrent.futures import ThreadPoolExecutor
+
+    from experiments.study import runner
+
+    monkeypatch.setattr(
+        runner, "ProcessPoolExecutor", lambda n, mp_context: ThreadPoolExecutor(1)
+    )
+    run(config, two, n_jobs=2)
+    for a, b in zip(read(one)[1], read(two)[1], strict=True):
+        assert a["config"] == b["config"]
+        assert a["metrics"] == b["metrics"]
+
+
+def result_of(beta, error, seed=0, alpha=0.1):
+    row = {"method": "structural", "alpha": alpha, "beta": beta, "n_clusters": 8}
+    return {
+        "config": row,
+        "seed": seed,
+        "validation": {"error": error},
+        "metrics": {"error": 1.0 - error},  # the test would choose otherwise
+    }
+
+
+def test_beta_is_chosen_on_validation_rows_of_the_first_seeds_only():
+    runs = [
+        result_of(0.2, 0.30),
+        result_of(0.6, 0.10),
+        result_of(1.0, 0.20),
+        result_of(1.0, 0.0, seed=1),  # not one of the seeds that choose
+        result_of(0.2, 0.40, alpha=0.3),
+        result_of(0.6, 0.40, alpha=0.3),  # a draw: the smaller
+    ]
+    best = choose({"selection_seeds": 1}, runs)
+    assert best == {(0.1, 8): 0.6, (0.3, 8): 0.2}
+    runs += [result_of(0.2, 0.0, seed=1), result_of(0.6, 0.5, seed=1)]
+    assert choose({"selection_seeds": 2}, runs)[0.1, 8] == 1.0
+
+
+def test_no_row_is_in_two_parts(toy_data):
+    for name in ("svhn", "timit", "higgs"):
+        split = split_of(toy(name))
+        parts = [split.X, split.X_validation, split.X_test]
+        rows = [{row.tobytes() for row in part} for part in parts]
+        assert sum(map(len, rows)) == len(set.union(*rows)) == sum(map(len, parts))
+
+
+def test_validation_speakers_of_timit_are_not_trained_on(toy_data):
+    from experiments.datasets import load
+
+    data, split = load("timit"), split_of(toy("timit"))
+    speaker = {row.tobytes(): who for row, who in zip(data.X, data.groups, strict=True)}
+    train, validation = (
+        {speaker[row.tobytes()] for row in part}
+        for part in (split.X, split.X_validation)
+    )
+    assert not train & validation
+    assert 0 < len(split.y_validation) < len(split.y)
+
+
+def test_rows_that_were_not_fitted_get_the_strength_of_their_cluster(toy_data):
+    config = toy("higgs")
+    split = split_of(config)
+    found = regions.find(config, split, 2)
+    assert len(found.smoother.cluster_labels_) == 120 < len(split.y)
+    strengths = found.strengths(0.2, 1.0)
+    assert strengths[found.clusters].mean() == pytest.approx(0.2)
+    centers = found.smoother.regions_.assign(
+        found.smoother.reduction_.transform(split.X)
+    )
+    np.testing.assert_array_equal(found.clusters, centers)
+
+
+def test_the_codes_of_the_autoencoder_are_made_once(toy_data, monkeypatch):
+    config = toy("svhn")
+    split = split_of(config)
+    first = regions.features_of(config, split)
+    import structsmooth.torch as rooms
+
+    monkeypatch.setattr(rooms, "Autoencoder", None)
+    again = regions.features_of(config | {"alphas": [0.7]}, split)
+    np.testing.assert_array_equal(first[0], again[0])
+    assert first[0].shape == (240, 4)
+    with pytest.raises(TypeError):  # other rows, other codes
+        regions.features_of(config | {"rows": 290}, split)
+
+
+# The paper counts 3.4 million weights, torchvision's model 3 504 872.
+def test_mobilenet_v2_has_as_many_weights_as_others():
+    network = networks.mobilenet_v2(1000)
+    assert sum(p.numel() for p in network.parameters()) == 3_504_872
+    plain = networks.mobilenet_v2(1000, batch_norm=False)
+    # A bias instead of the two numbers of batch normalization, for each channel.
+    channels = sum(
+        layer.num_features
+        for layer in network.modules()
+        if isinstance(layer, torch.nn.BatchNorm2d)
+    )
+    n_plain = sum(p.numel() for p in plain.parameters())
+    assert n_plain == 3_504_872 - channels
+
+
+def test_strides_set_the_size_of_the_last_images():
+    network = networks.mobilenet_v2(
+        10, width=0.25, stem_stride=2, strides=(1, 2, 1, 2, 1, 2, 1), head=16
+    )
+    features = network[:-3](torch.zeros(2, 3, 32, 32))
+    assert features.shape == (2, 16, 2, 2)
+    assert network(torch.zeros(2, 3, 32, 32)).shape == (2, 10)
+
+
+def test_training_is_gradient_descent_on_smoothed_labels(rng):
+    X = rng.normal(size=(40, 3)).astype(np.float32)
+    y = rng.integers(0, 2, size=40)
+    strengths = rng.uniform(0.0, 0.3, size=40)
+    recipe = training.Recipe(
+        epochs=4, batch_size=40, learning_rate=0.5, last_learning_rate=0.1, drop_at=0.5
+    )
+    inputs = training.Inputs.fit(X, torch.device("cpu"))
+    network = training.train(
+        lambda: networks.perceptron(3, [], 2), X, y, strengths, recipe, inputs, seed=5
+    )
+    torch.manual_seed(5)
+    twin = networks.perceptron(3, [], 2)
+    scaled = torch.from_numpy((X - X.mean(axis=0)) / X.std(axis=0))
+    soft = torch.zeros(40, 2)
+    soft[range(40), y] = torch.from_numpy(1.0 - strengths).float()
+    soft[range(40), 1 - y] = torch.from_numpy(strengths).float()
+    momentum = [torch.zeros_like(p) for p in twin.parameters()]
+    for rate in (0.5, 0.5, 0.1, 0.1):
+        loss = -(soft * twin(scaled).log_softmax(dim=1)).sum(dim=1).mean()
+        gradients = torch.autograd.grad(loss, list(twin.parameters()))
+        with torch.no_grad():
+            for weight, moved, gradient in zip(
+                twin.parameters(), momentum, gradients, strict=True
+            ):
+                moved.mul_(0.9).add_(gradient)
+                weight.sub_(rate * moved)
+    for ours, theirs in zip(network.parameters(), twin.parameters(), strict=True):
+        torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=1e-5)
+
+
+def test_figure_4_reads_the_studies(toy_data, tmp_path):
+    for name in ("higgs", "svhn"):
+        run(toy(name) | {"n_clusters": [2]}, tmp_path / f"{name}.jsonl", n_jobs=1)
+    config = {"studies": ["higgs", "svhn"], "alpha": 0.2, "scale": "cpu"}
+    results = tmp_path / "figure4.jsonl"
+    assert panels.figure(config, results)[0].is_file()
+    lines = panels.table(config, results).splitlines()
+    assert [line.split("|")[1].strip() for line in lines[-2:]] == ["higgs", "svhn"]
+    assert lines[-2].endswith("of 2 |")

@@ -1,0 +1,197 @@
+"""The synthetic task, at a toy size: right, resumable, read by its own table."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from experiments import configs  # noqa: E402
+from experiments.records import read  # noqa: E402
+from experiments.synthetic import clusters, figure, runner, table, wide  # noqa: E402
+from experiments.synthetic.data import draw, true_bayes_error  # noqa: E402
+from experiments.synthetic.layout import Layout  # noqa: E402
+
+TOY = {"n_train": 240, "n_test": 200, "n_clusters": 3, "epochs": 6, "n_hidden": 8}
+TOY |= {"curve_every": 2, "n_seeds": 2, "batch_size": 64, "other_n_clusters": [2, 4]}
+
+
+@pytest.fixture
+def config():
+    return configs.merge(configs.load("synthetic"), TOY)
+
+
+class Silent:
+    def __call__(self, epoch, networks):
+        pass
+
+    def observed(self):
+        return np.zeros(1)
+
+
+def test_wide_training_is_that_of_networks_one_by_one(rng):
+    n, d, h = 150, 7, 5
+    X = rng.normal(size=(n, d)).astype(np.float32)
+    soft = rng.uniform(size=(6, n)).astype(np.float32)
+    networks = wide.Networks.start(6, d, h, seed=3)
+    wide.train(
+        networks,
+        X,
+        soft,
+        epochs=3,
+        batch_size=64,
+        learning_rate=0.5,
+        seed=9,
+        every=10,
+        observe=Silent(),
+    )
+    found = wide.predict(networks, X, 6)
+
+    draw = np.random.default_rng(3)  # two outputs, as PyTorch would have them
+    shapes = ((d, h), d), ((h,), d), ((2, h), h), ((2,), h)
+    start = [
+        draw.uniform(-(fan**-0.5), fan**-0.5, size=shape).astype(np.float32)
+        for shape, fan in shapes
+    ]
+    inputs = torch.from_numpy(X)
+    for number in range(6):
+        weights = [torch.tensor(w, requires_grad=True) for w in start]
+        target = torch.from_numpy(np.stack([1 - soft[number], soft[number]], axis=1))
+
+        def scores(rows, weights=weights):
+            hidden = torch.relu(inputs[rows] @ weights[0] + weights[1])
+            return hidden @ weights[2].T + weights[3]
+
+        optimizer = torch.optim.SGD(weights, lr=0.5)
+        for epoch in range(3):
+            order = np.random.default_rng([9, epoch]).permutation(n)
+            for rows in np.split(order, range(64, n, 64)):
+                optimizer.zero_grad()
+                loss = torch.nn.functional.cross_entropy(scores(rows), target[rows])
+                loss.backward()
+                optimizer.step()
+        with torch.no_grad():
+            expected = scores(np.arange(n)).softmax(dim=1)[:, 1].numpy()
+        np.testing.assert_allclose(found[number], expected, atol=2e-6)
+
+
+def test_the_posterior_is_that_of_the_layout(config):
+    layout = Layout.from_config(config["layout"])
+    X, y = layout.draw(200_000, seed=0)
+    posterior = layout.posterior(X)
+    # Among rows with the posterior p, a share of p is of class 1.
+    for low in np.arange(0.0, 1.0, 0.1):
+        rows = (posterior >= low) & (posterior < low + 0.1)
+        assert abs(y[rows].mean() - posterior[rows].mean()) < 0.02
+    # The Bayes error is how often the more probable class is not the drawn one.
+    drawn = ((posterior > 0.5) != y).mean()
+    assert np.minimum(posterior, 1.0 - posterior).mean() == pytest.approx(
+        drawn, abs=0.004
+    )
+
+
+def test_table_1_is_resumed_with_the_same_bits(config, tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "CHECKPOINTS", tmp_path / "checkpoints")
+    whole, killed = tmp_path / "whole.jsonl", tmp_path / "killed.jsonl"
+    runner.run(config, whole)
+
+    train_epoch, left = wide._train_epoch, [10 * 4]  # ten groups, killed after 4 epochs
+
+    def dying(*arguments):
+        if left[0] == 0:
+            raise KeyboardInterrupt
+        left[0] -= 1
+        train_epoch(*arguments)
+
+    save_often = wide.train.__kwdefaults__ | {"checkpoint_every": 1}
+    monkeypatch.setattr(wide.train, "__kwdefaults__", save_often)
+    monkeypatch.setattr(wide, "_train_epoch", dying)
+    with pytest.raises(KeyboardInterrupt):
+        runner.run(config, killed, n_jobs=1)
+    assert read(killed)[1] == []
+    left[0] = -1
+    runner.run(config, killed, n_jobs=1)
+
+    def numbers(path):
+        drop = ("seconds", "versions")
+        return [
+            {k: v for k, v in record.items() if k not in drop}
+            for record in read(path)[1]
+        ]
+
+    assert numbers(killed) == numbers(whole)
+    assert len(numbers(whole)) == 2 * 40
+    assert len(numbers(whole)[0]["curve"]) == 3
+    assert left[0] < -1
+    assert not list((tmp_path / "checkpoints").glob("*.npz"))
+
+
+def test_the_table_and_the_figures_read_what_the_runner_wrote(
+    config, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(runner, "CHECKPOINTS", tmp_path)
+    results = tmp_path / "synthetic.jsonl"
+    runner.run(config, results)
+    text = table(config, results)
+    assert "2 of 2 seeds" in text
+    errors, others = text.split("## Other numbers of clusters")
+    assert sum(line.startswith("| ") for line in errors.splitlines()) == 2 + 34
+    numbers = others.split("## Cross-entropy")[0]
+    assert sum(line.startswith("| ") for line in numbers.splitlines()) == 2 + 9
+    # The paper's numbers stand beside ours, in the row of the same settings.
+    row = next(
+        line for line in errors.splitlines() if "| structural | 0.2 | 0.3 |" in line
+    )
+    assert row.endswith("| 24.46 ± 0.05 |")
+    mean = np.mean(
+        [
+            run["metrics"]["error"]
+            for run in read(results)[1]
+            if run["config"]
+            == {"method": "structural", "alpha": 0.2, "beta": 0.3, "n_clusters": 3}
+        ]
+    )
+    assert f"| {100 * mean:.2f} ±" in row
+    for path in figure(config, results):
+        assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_strength_is_that_of_the_row_and_its_clusters(config):
+    X, y = draw(config, 0, "train")
+    smoothers = {n: runner.fit_smoother(config, n, X, y, 0) for n in (2, 3, 4)}
+    for row in runner.rows_of(config):
+        strengths = runner.strengths_of(row, len(y), smoothers)
+        assert strengths.mean() == pytest.approx(row["alpha"], abs=1e-12)
+        if row["beta"] is None:
+            assert np.ptp(strengths) == 0.0
+        else:
+            bounds = smoothers[row["n_clusters"]]
+            order = bounds.bayes_error_lower_[bounds.cluster_labels_]
+            slope = np.corrcoef(order, strengths)[0, 1]
+            assert slope > 0.9 if row["method"] == "structural" else slope < 0.0
+
+
+def test_the_true_bayes_error_of_a_cluster_is_the_mean_of_its_rows(config):
+    X, _ = draw(config, 0, "train")
+    p = Layout.from_config(config["layout"]).posterior(X)
+    found = true_bayes_error(config, X, (X[:, 0] > 0).astype(int))
+    for side in (0, 1):
+        rows = (X[:, 0] > 0) == side
+        assert found[side] == pytest.approx(np.minimum(p, 1 - p)[rows].mean())
+
+
+def test_figure_2_reads_what_its_runner_wrote(tmp_path):
+    config = configs.merge(
+        configs.load("synthetic-clusters"),
+        {"n_train": 400, "n_clusters": [2, 4], "n_seeds": 2},
+    )
+    results = tmp_path / "synthetic-clusters.jsonl"
+    clusters.run(config, results)
+    first = results.read_text()
+    clusters.run(config, results)  # nothing is left to do
+    assert results.read_text() == first
+    run = read(results)[1][0]
+    lower, true = np.array(run["lower"]), np.array(run["true"])
+    gap = sum(abs(a - b) for a, b in zip(lower, true, strict=True)) / len(true)
+    assert run["metrics"]["mean_error"] == pytest.approx(gap)
+    assert "2 of 2 seeds" in clusters.table(config, results)
+    assert clusters.figure(config, results)[0].is_file()

@@ -1,0 +1,92 @@
+"""Experiments at toy sizes: settings, and data in the files of the real ones."""
+
+import hashlib
+
+import numpy as np
+from experiments import configs
+from experiments.__main__ import WORDS
+from experiments.datasets import File
+
+_load = configs.load  # a test may put another in its place
+
+IMAGES = {
+    "rows": 300,
+    "validation_rows": 60,
+    "n_clusters": [3],
+    "alphas": [0.2],
+    "betas": [0.2, 1.0],
+    "n_seeds": 2,
+    "recipe": {"epochs": 2, "batch_size": 64},
+    "autoencoder": {"n_components": 4, "max_epochs": 1, "channels": [4]},
+    "network": {"head": 16},
+}
+TABLES = {
+    "validation_rows": 40,
+    "n_clusters": [2, 3],
+    "alphas": [0.2],
+    "betas": [0.2, 1.0],
+    "n_seeds": 2,
+    "selection_seeds": 2,
+    "curve_every": 1,
+    "recipe": {"epochs": 2},
+}
+TOYS = {
+    "cifar10": IMAGES,
+    "cifar100": IMAGES
+    | {
+        "validation_rows": 100,
+        "smoother": {"min_cluster_size": 1},
+    },
+    "svhn": IMAGES,
+    "cifar10-plain": IMAGES,
+    "higgs": TABLES | {"test_rows": 60, "fit_rows": 120},
+    "timit": TABLES,
+}
+
+
+def toy(name):
+    """Return the settings of a study as the command line hands them on, but small."""
+    config = configs.merge(_load(name), TOYS[name])
+    return {key: value for key, value in config.items() if key not in WORDS}
+
+
+def pictures(draw, n, n_classes):
+    """Images whose brightness tells the class, most of the time."""
+    y = np.arange(n) % n_classes
+    level = 40 + 170 * y / max(1, n_classes - 1)
+    x = draw.normal(level[:, None, None, None], 30.0, size=(n, 32, 32, 3))
+    return x.clip(0, 255).astype(np.uint8), y.astype(np.uint8)
+
+
+def toy_files(folder):
+    """Write the files; return what the loaders should expect of them."""
+    draw = np.random.default_rng(0)
+    arrays = {}
+    for name, n_classes in (("cifar10", 10), ("svhn", 10), ("cifar100", 100)):
+        parts = {"train": pictures(draw, 400, n_classes)}
+        parts["test"] = pictures(draw, 200, n_classes)
+        arrays[f"{name}.npz"] = {
+            f"{letter}_{part}": array
+            for part, pair in parts.items()
+            for letter, array in zip("xy", pair, strict=True)
+        }
+    y = np.arange(300) % 2
+    X = draw.normal(size=(300, 28)).astype(np.float32) + y[:, None].astype(np.float32)
+    arrays["higgs_uci.npz"] = {"X": X, "y": y}
+    y = np.arange(240) % 5
+    arrays["phoneme_timit5.npz"] = {
+        "X": draw.normal(size=(240, 256)).astype(np.float32) + y[:, None],
+        "y": y,
+        "speaker": np.array([f"s{number // 8}" for number in range(240)]),
+        "is_train": np.arange(240) < 160,
+    }
+    arrays["cifar10h.npz"] = {
+        "counts": draw.integers(0, 50, size=(200, 10)),
+        "y_test": arrays["cifar10.npz"]["y_test"],
+    }
+    files = {}
+    for name, content in arrays.items():
+        np.savez(folder / name, **content)
+        found = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        files[name] = File(found, {k: v.shape for k, v in content.items()})
+    return files
