@@ -34,7 +34,7 @@ def figure_1(config: dict, path: Path, alpha: float = 0.2) -> Path:
     dots = {"s": 2, "linewidths": 0, "rasterized": True}
     colors = np.where(y == 1, "#d55e00", "#0072b2")
     axes[0].scatter(X[:, 0], X[:, 1], c=colors, **dots)
-    axes[0].set_title("(a) classes, and where the better guess changes")
+    axes[0].set_title("(a) classes, best boundary")
     shuffled = np.random.default_rng(0).permutation(clusters.max() + 1)
     axes[1].scatter(
         X[:, 0], X[:, 1], c=shuffled[clusters], cmap="nipy_spectral", **dots

@@ -38,6 +38,9 @@ def table(config: dict, results: Path) -> str:  # noqa: ARG001 (the file has it)
             tables.NOTE + "\n",
             f"## Other numbers of clusters, beta {largest:g}\n",
             _numbers(by_number, values),
+            f"## Test error along the training, %, beta {largest:g}\n",
+            _along(settings, runs, largest),
+            "What to stop at was not chosen; these epochs are only to read Figure 3 by.\n",
             "## Cross-entropy and AURC\n",
             _others(usual, values),
         ]
@@ -92,6 +95,25 @@ def _numbers(rows, values) -> str:
             ]
         )
     return tables.markdown(["alpha", "clusters", "error, %", "against uniform"], lines)
+
+
+def _along(settings, runs, beta) -> str:
+    """Return the mean error at a fifth, at two fifths and at all of the epochs."""
+    every, n_points = settings["curve_every"], len(runs[0]["curve"])
+    points = sorted({max(1, round(share * n_points)) for share in (0.2, 0.4, 1.0)})
+    curves: dict[tuple, list] = {}
+    for run in runs:
+        row = run["config"]
+        is_shown = row["beta"] in (None, beta)
+        if is_shown and row["n_clusters"] in (None, settings["n_clusters"]):
+            curves.setdefault((row["alpha"], row["method"]), []).append(run["curve"])
+    lines = []
+    for (alpha, method), found in sorted(curves.items(), key=lambda item: item[0][0]):
+        means = 100.0 * np.mean(found, axis=0)
+        cells = [method, tables.number(alpha) if alpha else ""]
+        lines.append([*cells, *(f"{means[point - 1]:.2f}" for point in points)])
+    header = ["method", "alpha", *(f"epoch {every * point}" for point in points)]
+    return tables.markdown(header, lines)
 
 
 def _others(rows, values) -> str:
