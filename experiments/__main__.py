@@ -1,5 +1,8 @@
 """``python -m experiments run|table|figure NAME [--scale cpu|full] [--jobs N]``.
 
+``python -m experiments claims`` sets the claims of the paper beside what was measured,
+in ``experiments/README.md``.
+
 A name is that of a file in ``experiments/configs``. ``run`` writes one line for each
 finished training run to ``experiments/results/NAME.jsonl``, goes on where it was
 interrupted, and ends with the table in ``NAME.md``. ``table`` only writes the table,
@@ -21,6 +24,7 @@ from structsmooth.errors import FileFormatError
 from structsmooth.files import written_beside
 
 RESULTS = Path(__file__).parent / "results"
+PAGE = Path(__file__).parent / "README.md"
 # Of each kind: the module with run, table and figure. Imported when it is needed, for
 # a table should not wait for PyTorch.
 KINDS = {
@@ -43,11 +47,23 @@ def main(arguments: list[str] | None = None) -> None:
         prog="python -m experiments",
         description="Run an experiment of the paper, write its table, draw its figure.",
     )
-    parser.add_argument("command", choices=("run", "table", "figure"))
-    parser.add_argument("name", choices=[*names, "all"], metavar="NAME")
+    parser.add_argument("command", choices=("run", "table", "figure", "claims"))
+    parser.add_argument(
+        "name",
+        choices=[*names, "all"],
+        nargs="?",
+        metavar="NAME",
+        help=f"{', '.join(names)}, or all of them",
+    )
     parser.add_argument("--scale", choices=configs.SCALES, default="cpu")
     parser.add_argument("--jobs", type=int, default=2, help="runs or threads at a time")
     chosen = parser.parse_args(arguments)
+    if chosen.name is None and chosen.command != "claims":
+        parser.error(f"{chosen.command} wants a NAME")
+    if chosen.command == "claims":
+        claims = import_module("experiments.claims")
+        print(claims.write(PAGE, RESULTS))
+        return
     for name in names if chosen.name == "all" else [chosen.name]:
         try:
             _do(chosen.command, name, chosen.scale, chosen.jobs)

@@ -23,7 +23,7 @@ def table(config: dict, results: Path) -> str:
     lines = []
     for name in config["studies"]:
         finished = Finished(_results_of(name, config, results))
-        epochs, below = _epochs_below(finished, config["alpha"])
+        epochs, below = epochs_below(finished, config["alpha"])
         lines.append([name, f"{below} of {epochs}"])
     header = ["study", "epochs with lower mean cross-entropy than uniform"]
     return (
@@ -53,7 +53,8 @@ def _results_of(name: str, config: dict, results: Path) -> Path:
     return results.with_name(f"{stem}.jsonl")
 
 
-def _epochs_below(finished: Finished, alpha: float) -> tuple[int, int]:
+def epochs_below(finished: Finished, alpha: float) -> tuple[int, int]:
+    """Return how many epochs there are, and at how many structural is below."""
     means = {}
     for row in finished.rows():
         if row["alpha"] == alpha:

@@ -33,12 +33,24 @@ def mean_and_spread(values: np.ndarray, digits: int = 2) -> str:
     return f"{values.mean():.{digits}f} ± {values.std(ddof=1):.{digits}f}"
 
 
+def _paired(values: np.ndarray, reference: np.ndarray):
+    return paired_difference(
+        "", "", "", values, reference, confidence=0.95, n_intervals=1, test_ratio=0.0
+    )
+
+
 def difference(values: np.ndarray, reference: np.ndarray, digits: int = 2) -> str:
     """Return the mean paired difference and its interval; of one pair, just it."""
     if len(values) == 1:
         return f"{values[0] - reference[0]:+.{digits}f}"
-    found = paired_difference(
-        "", "", "", values, reference, confidence=0.95, n_intervals=1, test_ratio=0.0
-    )
+    found = _paired(values, reference)
     low, high = (f"{end:+.{digits}f}" for end in (found.low, found.high))
     return f"{found.mean:+.{digits}f} ({low} to {high})"
+
+
+def sign(values: np.ndarray, reference: np.ndarray) -> int:
+    """Return 1 if the values are clearly lower than the reference, -1 if higher."""
+    if len(values) == 1:
+        return 0
+    found = _paired(values, reference)
+    return 1 if found.is_lower else -1 if found.is_higher else 0

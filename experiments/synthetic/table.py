@@ -40,7 +40,7 @@ def table(config: dict, results: Path) -> str:  # noqa: ARG001 (the file has it)
             _numbers(by_number, values),
             f"## Test error along the training, %, beta {largest:g}\n",
             _along(settings, runs, largest),
-            "What to stop at was not chosen; these epochs are only to read Figure 3 by.\n",
+            "When to stop was not chosen: these epochs are to read Figure 3 by.\n",
             "## Cross-entropy and AURC\n",
             _others(usual, values),
         ]
