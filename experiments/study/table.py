@@ -81,11 +81,12 @@ def _introduction(finished: Finished, rows: list[dict]) -> str:
     counts = (
         f"{min(there)}" if min(there) == max(there) else f"{min(there)} to {max(there)}"
     )
-    on = "each seed" if config["selection_seeds"] == wanted else "the first seed"
+    n_first = config["selection_seeds"]
+    on = "seed" if n_first == 1 else f"{n_first} seeds"
     return (
         f"Scale: {config['scale']}. {counts} of {wanted} seeds. Beta was chosen from "
         f"{', '.join(map(str, config['betas']))} by the error on "
-        f"{config['validation_rows']} validation rows, trained on with {on}; the paper "
+        f"{config['validation_rows']} validation rows, over the first {on}; the paper "
         "chose it on the test set.\n"
     )
 
