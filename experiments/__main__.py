@@ -25,8 +25,7 @@ from structsmooth.files import written_beside
 
 RESULTS = Path(__file__).parent / "results"
 PAGE = Path(__file__).parent / "README.md"
-# Of each kind: the module with run, table and figure. Imported when it is needed, for
-# a table should not wait for PyTorch.
+# Of each kind: the module with run, table and figure, imported when it is needed.
 KINDS = {
     "comparison": "experiments.comparisons",
     "synthetic": "experiments.synthetic",
@@ -36,8 +35,7 @@ KINDS = {
     "critical": "experiments.critical",
     "humans": "experiments.humans",
 }
-# Said of an experiment, but no setting of its runs.
-WORDS = ("title", "kind", "note")
+BUILT_ON_STUDIES = ("critical", "panels")
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -64,26 +62,34 @@ def main(arguments: list[str] | None = None) -> None:
         claims = import_module("experiments.claims")
         print(claims.write(PAGE, RESULTS))
         return
-    for name in names if chosen.name == "all" else [chosen.name]:
+    chosen_names = [chosen.name]
+    if chosen.name == "all":  # what builds on studies comes after them
+        late = [n for n in names if configs.load(n)["kind"] in BUILT_ON_STUDIES]
+        chosen_names = [*(n for n in names if n not in late), *late]
+    failed = False
+    for name in chosen_names:
         try:
             _do(chosen.command, name, chosen.scale, chosen.jobs)
         except (MissingDataError, FileFormatError) as error:
-            sys.exit(f"experiments: {error}")
+            print(f"experiments: {name}: {error}", file=sys.stderr)
+            failed = True
+    if failed:
+        sys.exit(1)
 
 
 def _do(command: str, name: str, scale: str, n_jobs: int) -> None:
     config = configs.load(name, scale)
     kind = import_module(KINDS[config["kind"]])
-    stem = name if scale == "cpu" else f"{name}-{scale}"
-    results = RESULTS / f"{stem}.jsonl"
-    settings = {k: v for k, v in config.items() if k not in WORDS}
+    results = RESULTS / f"{configs.stem(name, scale)}.jsonl"
+    settings = {k: v for k, v in config.items() if k not in configs.WORDS}
     if command == "run":
         kind.run(settings, results, n_jobs)
     if command in ("run", "table"):
         _write_table(kind, config, settings, results, name)
     if command == "figure":
         if not hasattr(kind, "figure"):
-            sys.exit(f"experiments: {name} has no figure, only a table")
+            print(f"{name} has no figure, only a table")
+            return
         for path in kind.figure(settings, results):
             print(f"wrote {path}")
 

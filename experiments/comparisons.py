@@ -8,10 +8,15 @@ from experiments.datasets import load
 from experiments.models import build
 from structsmooth import StructuralSmoother
 from structsmooth.compare import Comparison, compare
+from structsmooth.errors import FileFormatError
 
 
 def run(config: dict, results: Path, n_jobs: int = 1) -> None:  # noqa: ARG001
     """Train what is left of a comparison."""
+    if config["scale"] != "cpu":
+        raise FileFormatError(
+            f"{results.stem} has no other scale than cpu, got {config['scale']}"
+        )
     data = load(config["data"])
     compare(
         data.X,

@@ -88,18 +88,30 @@ def load(name: str, scale: str = "cpu") -> Data:
     return LOADERS[name](scale)
 
 
-def human_votes() -> np.ndarray:
-    """Return how many people saw each class in each test image of CIFAR-10."""
-    return archive("cifar10h.npz")["counts"].astype(np.float64)
+def human_votes(y: np.ndarray) -> np.ndarray:
+    """Return how many people saw each class in each test image of CIFAR-10.
+
+    The labels of the images tell whether they are in the order of the votes.
+    """
+    arrays = archive("cifar10h.npz")
+    if not np.array_equal(arrays["y_test"], y):
+        raise MissingDataError(
+            "the test labels of CIFAR-10 and of cifar10h.npz differ; expected the "
+            "official order in both"
+        )
+    return arrays["counts"].astype(np.float64)
 
 
 def place_of(file_name: str) -> Path:
     """Return where a file is expected, and fail if it is not there."""
     path = Path(os.environ.get("STRUCTSMOOTH_DATA", FOLDER)) / file_name
     if not path.is_file():
+        shapes = FILES[file_name].shapes if file_name in FILES else {}
+        content = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        with_ = f", with {content}" if content else ""
         raise MissingDataError(
             f"{file_name} is missing; expected it in {path.parent}, or in the folder "
-            "that STRUCTSMOOTH_DATA names"
+            f"that STRUCTSMOOTH_DATA names{with_}"
         )
     return path
 
@@ -125,14 +137,18 @@ def archive(file_name: str) -> dict[str, np.ndarray]:
     return arrays
 
 
-def _image_set(name):
+def _image_set(name, n_classes):
     def load_it(scale):
-        arrays = archive(f"{name}-full.npz" if scale == "full" else f"{name}.npz")
-        return Data(
-            arrays["x_train"],
-            arrays["y_train"].astype(np.int64),
-            (arrays["x_test"], arrays["y_test"].astype(np.int64)),
-        )
+        file_name = f"{name}-full.npz" if scale == "full" else f"{name}.npz"
+        arrays = archive(file_name)
+        labels = [arrays[part].astype(np.int64) for part in ("y_train", "y_test")]
+        for found in labels:
+            if found.min() < 0 or found.max() >= n_classes:
+                raise MissingDataError(
+                    f"{file_name} has labels from {found.min()} to {found.max()}; "
+                    f"expected 0 to {n_classes - 1}"
+                )
+        return Data(arrays["x_train"], labels[0], (arrays["x_test"], labels[1]))
 
     return load_it
 
@@ -162,7 +178,7 @@ def _higgs(scale):
 LOADERS = {
     "timit": _timit,
     "higgs": _higgs,
-    "cifar10": _image_set("cifar10"),
-    "cifar100": _image_set("cifar100"),
-    "svhn": _image_set("svhn"),
+    "cifar10": _image_set("cifar10", 10),
+    "cifar100": _image_set("cifar100", 100),
+    "svhn": _image_set("svhn", 10),
 }

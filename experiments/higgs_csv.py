@@ -2,7 +2,7 @@
 
 Each line is the class, 1 for signal, and 28 features, with commas between. The numbers
 are copied once into two plain arrays on disk beside the file, which are then opened as
-memory maps: a training run touches only the rows of its batch.
+memory maps: of the features, a training run reads only the rows of its batch.
 """
 
 from __future__ import annotations

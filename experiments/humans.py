@@ -17,7 +17,7 @@ from experiments import configs, figures, tables
 from experiments.correlations import correlation, shown
 from experiments.datasets import human_votes
 from experiments.records import Records, read
-from experiments.study.regions import features_of
+from experiments.study.regions import FEATURES_DEPEND_ON, features_of
 from experiments.study.splits import split_of
 from structsmooth import StructuralSmoother
 
@@ -29,12 +29,11 @@ SMOOTHERS = {
 
 def run(config: dict, results: Path, n_jobs: int = 1) -> None:  # noqa: ARG001
     """Estimate what is left."""
-    records = Records(results, config)
-    study = configs.merge(
-        configs.load(config["study"], config["scale"]), config.get("changes", {})
-    )
-    split, votes = split_of(study), human_votes()
-    disagreement = entropy(votes, axis=1)
+    study = configs.study(config["study"], config)
+    used = {name: study.get(name) for name in FEATURES_DEPEND_ON}
+    records = Records(results, config | {"study_settings": used})
+    split = split_of(study)
+    disagreement = entropy(human_votes(split.y_test), axis=1)
     for features in config["features"]:
         X = split.X_test.reshape(len(split.X_test), -1)
         if features == "autoencoder":

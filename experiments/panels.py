@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from experiments import figures, tables
+from experiments import configs, figures, tables
 from experiments.study.figure import panel
 from experiments.study.table import Finished
-from structsmooth.errors import FileFormatError
 
 
-def run(config: dict, results: Path, n_jobs: int = 1) -> None:  # noqa: ARG001
-    """Refuse: there is nothing to train that is not in the studies."""
-    raise FileFormatError(
-        f"{results.stem} has no runs of its own; expected those of "
-        f"{', '.join(config['studies'])}, run these"
-    )
+def run(config: dict, results: Path, n_jobs: int = 1) -> None:
+    """Do nothing: all that is shown comes from the studies."""
 
 
 def table(config: dict, results: Path) -> str:
@@ -25,7 +20,7 @@ def table(config: dict, results: Path) -> str:
         finished = Finished(_results_of(name, config, results))
         epochs, below = epochs_below(finished, config["alpha"])
         lines.append([name, f"{below} of {epochs}"])
-    header = ["study", "epochs with lower mean cross-entropy than uniform"]
+    header = ["study", "measured epochs with a lower mean cross-entropy than uniform"]
     return (
         f"Scale: {config['scale']}, alpha {config['alpha']:g}.\n\n"
         f"{tables.markdown(header, lines)}"
@@ -49,8 +44,7 @@ def figure(config: dict, results: Path) -> list[Path]:
 
 
 def _results_of(name: str, config: dict, results: Path) -> Path:
-    stem = name if config["scale"] == "cpu" else f"{name}-{config['scale']}"
-    return results.with_name(f"{stem}.jsonl")
+    return results.with_name(f"{configs.stem(name, config['scale'])}.jsonl")
 
 
 def epochs_below(finished: Finished, alpha: float) -> tuple[int, int]:

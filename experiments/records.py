@@ -7,6 +7,7 @@ config and seed, so that one that is there is never made again.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sys
@@ -15,6 +16,12 @@ from pathlib import Path
 
 from structsmooth.errors import FileFormatError
 from structsmooth.store import versions
+
+
+def digest_of(settings: dict) -> str:
+    """Return a short name for settings, the same for equal ones."""
+    text = json.dumps(settings, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def key_of(config: dict, seed: int) -> str:
@@ -38,6 +45,7 @@ class Records:
         self.runs: list[dict] = []
         if path.is_file():
             self._cut_off_what_is_broken()
+        if path.is_file() and path.stat().st_size:
             found, self.runs = read(path)
             if found != json.loads(json.dumps(settings)):
                 changed = sorted(

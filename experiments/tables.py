@@ -33,9 +33,16 @@ def mean_and_spread(values: np.ndarray, digits: int = 2) -> str:
     return f"{values.mean():.{digits}f} ± {values.std(ddof=1):.{digits}f}"
 
 
-def _paired(values: np.ndarray, reference: np.ndarray):
+def _paired(values: np.ndarray, reference: np.ndarray, n_intervals: int = 1):
     return paired_difference(
-        "", "", "", values, reference, confidence=0.95, n_intervals=1, test_ratio=0.0
+        "",
+        "",
+        "",
+        values,
+        reference,
+        confidence=0.95,
+        n_intervals=n_intervals,
+        test_ratio=0.0,
     )
 
 
@@ -48,9 +55,12 @@ def difference(values: np.ndarray, reference: np.ndarray, digits: int = 2) -> st
     return f"{found.mean:+.{digits}f} ({low} to {high})"
 
 
-def sign(values: np.ndarray, reference: np.ndarray) -> int:
-    """Return 1 if the values are clearly lower than the reference, -1 if higher."""
+def sign(values: np.ndarray, reference: np.ndarray, n_intervals: int = 1) -> int:
+    """Return 1 if the values are clearly lower than the reference, -1 if higher.
+
+    Of several such questions, the intervals hold for all at once.
+    """
     if len(values) == 1:
         return 0
-    found = _paired(values, reference)
+    found = _paired(values, reference, n_intervals)
     return 1 if found.is_lower else -1 if found.is_higher else 0

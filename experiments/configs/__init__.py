@@ -7,6 +7,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 SCALES = ("cpu", "full")
+# Said of an experiment, but no setting of its runs.
+WORDS = ("title", "kind", "note")
 
 
 def names() -> list[str]:
@@ -14,20 +16,34 @@ def names() -> list[str]:
     return sorted(path.stem for path in HERE.glob("*.toml"))
 
 
+def stem(name: str, scale: str) -> str:
+    """Return what the files of results are called."""
+    return name if scale == "cpu" else f"{name}-{scale}"
+
+
 def load(name: str, scale: str = "cpu") -> dict:
     """Return the settings of an experiment at a scale.
 
-    A file may name a ``base`` whose settings it changes. In both, the tables ``cpu``
-    and ``full`` hold what a scale has of its own.
+    A file may name a ``base`` whose settings it changes. In all of them, the tables
+    ``cpu`` and ``full`` hold what a scale has of its own.
     """
-    own = _read(HERE / f"{name}.toml")
-    base = own.pop("base", None)
-    layers = [own] if base is None else [_read(HERE / "base" / f"{base}.toml"), own]
+    layers = [_read(HERE / f"{name}.toml")]
+    while base := layers[0].pop("base", None):
+        layers.insert(0, _read(HERE / "base" / f"{base}.toml"))
     of_scales = [{s: layer.pop(s, {}) for s in SCALES} for layer in layers]
     config: dict = {}
     for layer in (*layers, *(of_scale[scale] for of_scale in of_scales)):
         config = merge(config, layer)
     return config | {"scale": scale}
+
+
+def study(name: str, config: dict) -> dict:
+    """Return the settings of a study that another experiment builds on.
+
+    That one's ``changes`` apply, and its scale.
+    """
+    found = merge(load(name, config["scale"]), config.get("changes", {}))
+    return {k: v for k, v in found.items() if k not in WORDS}
 
 
 def merge(below: dict, above: dict) -> dict:

@@ -16,19 +16,24 @@ from experiments.study.runner import inputs_of, train_network
 from experiments.study.splits import split_of
 from experiments.study.table import Finished
 from experiments.study.training import predict
+from structsmooth.errors import FileFormatError
 
 
 def run(config: dict, results: Path, n_jobs: int = 1) -> None:
     """Do what is left of the studies."""
-    records = Records(results, config)
+    studies = {name: configs.study(name, config) for name in config["studies"]}
+    records = Records(results, config | {"study_settings": studies})
     torch.set_num_threads(n_jobs)
-    for name in config["studies"]:
+    for name, study in studies.items():
         if not records.has({"study": name}, 0):
-            study = configs.merge(
-                configs.load(name, config["scale"]), config.get("changes", {})
-            )
-            stem = name if config["scale"] == "cpu" else f"{name}-{config['scale']}"
-            betas = Finished(results.with_name(f"{stem}.jsonl")).best
+            path = results.with_name(f"{configs.stem(name, config['scale'])}.jsonl")
+            betas = Finished(path).best
+            wanted = len(study["alphas"]) * len(study["n_clusters"])
+            if len(betas) < wanted:
+                raise FileFormatError(
+                    f"{path.stem} has not chosen its betas yet; expected a finished "
+                    "study, run it first"
+                )
             records.add([_examine(config, name, study, betas)])
             print(f"{results.stem}: {name} done", flush=True)
 

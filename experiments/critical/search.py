@@ -65,7 +65,11 @@ def find_critical(
     """
     network.eval()
     generator = torch.Generator().manual_seed(seed)
-    shift, factor = (torch.tensor(a, dtype=torch.float32) for a in (center, scale))
+    device = next((weight.device for weight in network.parameters()), None)
+    shift, factor = (
+        torch.tensor(values, dtype=torch.float32, device=device)
+        for values in (center, scale)
+    )
 
     def scores(pixels: torch.Tensor) -> torch.Tensor:
         return network(((pixels - shift) / factor).permute(0, 3, 1, 2))
@@ -73,15 +77,15 @@ def find_critical(
     found = np.zeros(len(images), dtype=bool)
     for start in range(0, len(images), ROWS):
         pixels = torch.from_numpy(images[start : start + ROWS].astype(np.float32))
-        part = _search(scores, pixels, search, generator)
-        found[start : start + ROWS] = part.numpy()
+        part = _search(scores, pixels.to(device), search, generator)
+        found[start : start + ROWS] = part.cpu().numpy()
     return found
 
 
 def _search(scores, pixels, search: Search, generator) -> torch.Tensor:
     with torch.no_grad():
         predicted = scores(pixels).argmax(dim=1)
-    critical = torch.zeros(len(pixels), dtype=torch.bool)
+    critical = torch.zeros_like(predicted, dtype=torch.bool)
     low = (pixels - search.radius).clamp(0.0, 255.0)
     high = (pixels + search.radius).clamp(0.0, 255.0)
     places = pixels.clone()
@@ -93,7 +97,7 @@ def _search(scores, pixels, search: Search, generator) -> torch.Tensor:
         confidence = scores(here).log_softmax(dim=1)
         own = confidence.gather(1, predicted[rows, None])
         (gradient,) = torch.autograd.grad(own.sum(), here)
-        noise = torch.randn(here.shape, generator=generator)
+        noise = torch.randn(here.shape, generator=generator).to(here.device)
         moved = here.detach() - search.step * gradient.sign() + search.noise * noise
         moved = moved.clamp(low[rows], high[rows])
         places[rows] = moved

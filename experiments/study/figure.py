@@ -18,8 +18,8 @@ def figure(config: dict, results: Path) -> list[Path]:  # noqa: ARG001
     for axis, alpha in zip(axes, alphas, strict=True):
         panel(axis, finished, alpha)
         axis.set_title(f"alpha {alpha:g}")
+        axis.legend(fontsize="small")
     axes[0].set_ylabel("cross-entropy on test rows")
-    axes[0].legend()
     return [figures.save(plot, results.with_suffix(".png"))]
 
 

@@ -6,17 +6,24 @@ its clusters. Only the closed form depends on alpha and beta, so one fit serves 
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from experiments.records import digest_of
 from structsmooth import StructuralSmoother, solve_strengths
 from structsmooth.files import written_beside
 
 CHECKPOINTS = Path(__file__).parents[1] / ".checkpoints"
+FEATURES_DEPEND_ON = (
+    "data",
+    "scale",
+    "rows",
+    "split_seed",
+    "validation_rows",
+    "autoencoder",
+)
 # Rows that are assigned to clusters at a time.
 ROWS = 200_000
 
@@ -93,11 +100,8 @@ def features_of(config: dict, split) -> tuple[np.ndarray, np.ndarray]:
     """
     if "autoencoder" not in config:
         return split.X, split.X_test
-    # What the features depend on, and nothing else.
-    names = ("data", "scale", "rows", "split_seed", "validation_rows", "autoencoder")
-    facts = {name: config.get(name) for name in names}
-    digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
-    path = CHECKPOINTS / f"codes-{config['data']}-{digest}.npz"
+    facts = {name: config.get(name) for name in FEATURES_DEPEND_ON}
+    path = CHECKPOINTS / f"codes-{config['data']}-{digest_of(facts)}.npz"
     if not path.is_file():
         from structsmooth.torch import Autoencoder
 

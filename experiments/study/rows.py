@@ -37,8 +37,10 @@ def final_runs(config: dict, best: dict) -> Iterator[tuple[dict, int]]:
 def choose(config: dict, runs: list[dict]) -> dict[tuple[float, int], float]:
     """Return the beta of lowest validation error, by alpha and number of clusters.
 
-    Of equal ones the smallest, which is closest to uniform smoothing.
+    Of equal ones the smallest, which is closest to uniform smoothing. Where a run is
+    missing, nothing is chosen yet.
     """
+    wanted = len(config["betas"]) * config["selection_seeds"]
     errors: dict[tuple[float, int], dict[float, list[float]]] = {}
     for run_ in runs:
         row = run_["config"]
@@ -48,4 +50,5 @@ def choose(config: dict, runs: list[dict]) -> dict[tuple[float, int], float]:
     return {
         place: min(sorted(by_beta), key=lambda beta: np.mean(by_beta[beta]))
         for place, by_beta in errors.items()
+        if sum(map(len, by_beta.values())) == wanted
     }

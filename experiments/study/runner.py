@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -36,13 +37,11 @@ def run(config: dict, results: Path, n_jobs: int = 2) -> None:
 
 def _train_all(config, runs, split, found, records, n_jobs) -> None:
     left = [(row, seed) for row, seed in runs if not records.has(row, seed)]
-    if not left:
-        return
-    strengths = [strengths_of(row, len(split.y), found) for row, _ in left]
-    tasks = [
-        (config, row, seed, strength)
-        for (row, seed), strength in zip(left, strengths, strict=True)
-    ]
+    # Made when its turn comes: of millions of rows the strengths of all runs are many.
+    tasks = (
+        (config, row, seed, strengths_of(row, len(split.y), found))
+        for row, seed in left
+    )
     started = time.perf_counter()
     for number, record in enumerate(_side_by_side(tasks, n_jobs), 1):
         records.add([record])
@@ -54,15 +53,20 @@ def _train_all(config, runs, split, found, records, n_jobs) -> None:
         )
 
 
-def _side_by_side(tasks: list[tuple], n_jobs: int) -> Iterator[dict]:
-    """Yield the records of runs as they finish."""
+def _side_by_side(tasks: Iterator[tuple], n_jobs: int) -> Iterator[dict]:
+    """Yield the records of runs as they finish, with no more waiting than working."""
     if n_jobs == 1:
         yield from (train_one(*task) for task in tasks)
         return
     # Started anew, not forked: a fork of a process that has used threads may hang.
     with ProcessPoolExecutor(n_jobs, mp_context=get_context("spawn")) as pool:
-        for finished in as_completed([pool.submit(train_one, *task) for task in tasks]):
-            yield finished.result()
+        working = {pool.submit(train_one, *task) for task in islice(tasks, n_jobs)}
+        while working:
+            done, working = wait(working, return_when=FIRST_COMPLETED)
+            working |= {
+                pool.submit(train_one, *task) for task in islice(tasks, len(done))
+            }
+            yield from (finished.result() for finished in done)
 
 
 def strengths_of(row: dict, n_rows: int, found: dict) -> np.ndarray:
@@ -78,29 +82,30 @@ def train_one(config: dict, row: dict, seed: int, strengths: np.ndarray) -> dict
     torch.set_num_threads(1)
     started = time.perf_counter()
     split = _split_once(repr(sorted(config.items())), config)
+    inputs, n_epochs = inputs_of(config, split), config["recipe"]["epochs"]
     curve: dict[str, list[float]] = {"epoch": [], "error": [], "nll": []}
-    inputs = inputs_of(config, split)
 
     def after_epoch(epoch, network):
-        if epoch % config["curve_every"] == 0 or epoch == recipe.epochs:
+        if epoch % config["curve_every"] == 0 or epoch == n_epochs:
             found = training.score(network, inputs, split.X_test, split.y_test)
             curve["epoch"].append(epoch)
             for name in ("error", "nll"):
                 curve[name].append(round(found[name], 5))
 
-    recipe = training.Recipe(**config["recipe"])
     network = train_network(config, split, strengths, seed, after_epoch)
     parts = {
         "validation": (split.X_validation, split.y_validation),
         "metrics": (split.X_test, split.y_test),
     }
+    scores = {
+        name: training.score(network, inputs, *part) for name, part in parts.items()
+    }
     return {
         "config": row,
         "seed": seed,
-        **{
-            name: training.score(network, inputs, *part) for name, part in parts.items()
-        },
+        **scores,
         "mean_strength": float(strengths.mean()),
+        "n_rows": [len(split.y), len(split.y_validation), len(split.y_test)],
         "curve": curve,
         "seconds": round(time.perf_counter() - started, 1),
     }

@@ -11,12 +11,40 @@ from experiments.datasets import load
 
 
 @dataclass(frozen=True, eq=False)
+class Rows:
+    """Some rows of a memory map, read when they are asked for."""
+
+    source: np.ndarray
+    numbers: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, key) -> np.ndarray:
+        return self.source[self.numbers[key]]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows, and what a row is."""
+        return (len(self), *self.source.shape[1:])
+
+    @property
+    def ndim(self) -> int:
+        """Axes."""
+        return self.source.ndim
+
+
+def _take(X: np.ndarray, numbers: np.ndarray) -> np.ndarray | Rows:
+    return Rows(X, numbers) if isinstance(X, np.memmap) else X[numbers]
+
+
+@dataclass(frozen=True, eq=False)
 class Split:
     """Rows to train on, to choose beta by, and to report."""
 
-    X: np.ndarray
+    X: np.ndarray | Rows
     y: np.ndarray
-    X_validation: np.ndarray
+    X_validation: np.ndarray | Rows
     y_validation: np.ndarray
     X_test: np.ndarray
     y_test: np.ndarray
@@ -43,7 +71,7 @@ def split_of(config: dict) -> Split:
             stratify=data.y[rows],
             random_state=seed,
         )
-        test = data.X[chosen], data.y[chosen]
+        test = _take(data.X, chosen), data.y[chosen]
     else:
         test = data.test
     n_validation = config["validation_rows"]
@@ -58,5 +86,10 @@ def split_of(config: dict) -> Split:
         )
     train, validation = np.sort(train), np.sort(validation)
     return Split(
-        data.X[train], data.y[train], data.X[validation], data.y[validation], *test
+        _take(data.X, train),
+        np.asarray(data.y[train]),
+        _take(data.X, validation),
+        np.asarray(data.y[validation]),
+        test[0],
+        np.asarray(test[1]),
     )

@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from experiments import tables
+from experiments.published import TABLE_2
 from experiments.records import read
 from experiments.study.rows import choose, row_of
+from structsmooth.errors import FileFormatError
 
 METRICS = (("error", 100.0, 2), ("nll", 1.0, 4), ("ece", 100.0, 2), ("aurc", 100.0, 2))
 TITLES = {
@@ -50,7 +52,9 @@ class Finished:
 
     def seeds(self, *rows: dict) -> list[int]:
         """Return the seeds that all these rows have been trained with."""
-        return sorted(set.intersection(*(set(self.by_row[_key(r)]) for r in rows)))
+        return sorted(
+            set.intersection(*(set(self.by_row.get(_key(row), ())) for row in rows))
+        )
 
 
 def _key(row: dict) -> tuple:
@@ -61,16 +65,23 @@ def table(config: dict, results: Path) -> str:  # noqa: ARG001 (the file has it)
     """Return the table of a study, as Markdown."""
     finished = Finished(results)
     rows = finished.rows()
+    if not rows:
+        raise FileFormatError(f"there are no finished runs in {results} yet")
     parts = [_introduction(finished, rows)]
-    for metric, factor, digits in METRICS:
+    for place, (metric, factor, digits) in enumerate(METRICS):
         parts.append(f"## {TITLES[metric]}\n")
-        parts.append(_table_of(finished, rows, metric, factor, digits))
-    parts.append(f"{tables.NOTE} Lower is better in all of them.\n")
+        printed = _printed(finished.config, place)
+        parts.append(_table_of(finished, rows, metric, factor, digits, printed))
+    parts.append(
+        f"{tables.NOTE} Lower is better in all of them. All seeds share the same rows, "
+        "so the intervals are about first weights and order of the batches, not about "
+        "other training or test rows.\n"
+    )
     seconds = sum(run["seconds"] for run in finished.runs)
     versions = ", ".join(f"{k} {v}" for k, v in finished.runs[-1]["versions"].items())
     parts.append(
-        f"{len(finished.runs)} runs, {seconds / 60.0:.0f} minutes on one core. "
-        f"Versions: {versions}.\n"
+        f"{len(finished.runs)} runs, {seconds / 60.0:.0f} minutes of one process each "
+        f"in all. Versions: {versions}.\n"
     )
     return "\n".join(parts)
 
@@ -78,20 +89,46 @@ def table(config: dict, results: Path) -> str:  # noqa: ARG001 (the file has it)
 def _introduction(finished: Finished, rows: list[dict]) -> str:
     config = finished.config
     wanted, there = config["n_seeds"], [len(finished.seeds(row)) for row in rows]
-    counts = (
-        f"{min(there)}" if min(there) == max(there) else f"{min(there)} to {max(there)}"
-    )
+    low, high = min(there), max(there)
+    counts = f"{low}" if low == high else f"{low} to {high}"
     n_first = config["selection_seeds"]
-    on = "seed" if n_first == 1 else f"{n_first} seeds"
+    first = "seed" if n_first == 1 else f"{n_first} seeds"
+    validation = f"{config['validation_rows']} validation rows"
+    if config["data"] == "timit":
+        validation = f"about {validation} (whole speakers)"
+    settings = {name: config[name] for name in ("network", "recipe")}
+    settings |= {
+        name: config[name]
+        for name in ("rows", "fit_rows", "test_rows", "smoother", "autoencoder")
+        if name in config
+    }
+    lines = "".join(f"- {name}: {_said(value)}\n" for name, value in settings.items())
     return (
-        f"Scale: {config['scale']}. {counts} of {wanted} seeds. Beta was chosen from "
-        f"{', '.join(map(str, config['betas']))} by the error on "
-        f"{config['validation_rows']} validation rows, over the first {on}; the paper "
+        f"Scale: {config['scale']}. {counts} of {wanted} seeds.\n\n{lines}\n"
+        f"Beta was chosen from {', '.join(map(str, config['betas']))} by the error on "
+        f"{validation}, over the first {first}, reported with the rest; the paper "
         "chose it on the test set.\n"
     )
 
 
-def _table_of(finished, rows, metric, factor, digits) -> str:
+def _said(value) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_said(part)}" for name, part in value.items())
+    return f"{value}"
+
+
+def _printed(config: dict, place: int) -> dict[tuple[str, float], str]:
+    """Return the paper's errors or cross-entropies for this study, if it has any."""
+    plain = "" if config["network"].get("batch_norm", True) else "-plain"
+    study = TABLE_2.get(f"{config['data']}{plain}", {})
+    if place == 0:
+        return {key: f"{mean:.2f} ± {std:.2f}" for key, (mean, std, _) in study.items()}
+    if place == 1:
+        return {key: f"{entropy:.4f}" for key, (_, _, entropy) in study.items()}
+    return {}
+
+
+def _table_of(finished, rows, metric, factor, digits, printed) -> str:
     none, lines = rows[0], []
     for row in rows:
         seeds = finished.seeds(row)
@@ -110,13 +147,16 @@ def _table_of(finished, rows, metric, factor, digits) -> str:
             (uniform, row["method"] == "structural"),
         ):
             cells.append("")
-            if is_asked:
-                shared = finished.seeds(row, reference)
+            shared = finished.seeds(row, reference) if is_asked else []
+            if shared:
                 pair = [
                     factor * finished.values(r, metric, shared)
                     for r in (row, reference)
                 ]
                 cells[-1] = tables.difference(*pair, digits)
+        if printed:
+            cells.append(printed.get((row["method"], row["alpha"]), ""))
         lines.append(cells)
     header = ["method", "alpha", "beta", "clusters", TITLES[metric], "lowest"]
-    return tables.markdown([*header, "against none", "against uniform"], lines)
+    header += ["against none", "against uniform", *(["paper"] if printed else [])]
+    return tables.markdown(header, lines)

@@ -130,7 +130,11 @@ def predict(network: nn.Module, inputs: Inputs, X: np.ndarray) -> np.ndarray:
         network(inputs(X[start : start + ROWS])).double().softmax(dim=1).cpu().numpy()
         for start in range(0, len(X), ROWS)
     ]
-    return np.concatenate(parts)
+    probabilities = np.concatenate(parts)
+    # A network that has diverged knows nothing: all classes alike, and no crash.
+    lost = ~np.isfinite(probabilities).all(axis=1)
+    probabilities[lost] = 1.0 / probabilities.shape[1]
+    return probabilities
 
 
 def score(network: nn.Module, inputs: Inputs, X, y) -> dict[str, float]:

@@ -95,4 +95,4 @@ def figure(config: dict, results: Path) -> list[Path]:  # noqa: ARG001
         axis.set_xlabel("cluster, by true Bayes error")
     axes[0].set_ylabel("Bayes error")
     axes[0].legend()
-    return [figures.save(plot, results.with_name("synthetic-figure2.png"))]
+    return [figures.save(plot, results.with_suffix(".png"))]

@@ -16,8 +16,8 @@ from structsmooth import solve_strengths
 def figure(config: dict, results: Path) -> list[Path]:
     """Draw both."""
     return [
-        figure_1(config, results.with_name("synthetic-figure1.png")),
-        figure_3(results, results.with_name("synthetic-figure3.png")),
+        figure_1(config, results.with_name(f"{results.stem}-figure1.png")),
+        figure_3(results, results.with_name(f"{results.stem}-figure3.png")),
     ]
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.records import Records
+from experiments.records import Records, digest_of
 from experiments.synthetic import wide
 from experiments.synthetic.data import draw, fit_smoother
 from structsmooth import reversed_strengths, solve_strengths
@@ -86,12 +86,16 @@ CHECKPOINTS = Path(__file__).parents[1] / ".checkpoints"
 def run(config: dict, results: Path, n_jobs: int = 2) -> None:
     """Train what is left of the table."""
     # Both scales are the same, so the scale is no setting.
-    records = Records(results, {k: v for k, v in config.items() if k != "scale"})
+    settings = {k: v for k, v in config.items() if k != "scale"}
+    records = Records(results, settings)
     rows = rows_of(config)
     for seed in range(config["n_seeds"]):
         if not all(records.has(row, seed) for row in rows):
-            checkpoint = CHECKPOINTS / f"{results.stem}-{seed}.npz"
-            records.add(_train(config, rows, seed, checkpoint, n_jobs))
+            # Its name tells the settings, so that no other run goes on from it.
+            name = f"{results.stem}-{digest_of(settings)}-{seed}.npz"
+            checkpoint = CHECKPOINTS / name
+            runs = _train(config, rows, seed, checkpoint, n_jobs)
+            records.add(run for run in runs if not records.has(run["config"], seed))
             checkpoint.unlink(missing_ok=True)
 
 

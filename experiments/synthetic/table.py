@@ -10,11 +10,14 @@ from experiments import tables
 from experiments.published import TABLE_1
 from experiments.records import read
 from experiments.synthetic.runner import rows_of
+from structsmooth.errors import FileFormatError
 
 
 def table(config: dict, results: Path) -> str:  # noqa: ARG001 (the file has it)
     """Return the table of the seeds that are finished, as Markdown."""
     settings, runs = read(results)
+    if not runs:
+        raise FileFormatError(f"there are no finished runs in {results} yet")
     seeds = sorted({run["seed"] for run in runs})
     found = {(_key(run["config"]), run["seed"]): run["metrics"] for run in runs}
 
@@ -32,7 +35,9 @@ def table(config: dict, results: Path) -> str:  # noqa: ARG001 (the file has it)
         [
             f"Full scale: {len(seeds)} of {settings['n_seeds']} seeds, each with data "
             f"of its own, {settings['epochs']} epochs, batches of "
-            f"{settings['batch_size']} rows. Reversed strengths keep the mean.\n",
+            f"{settings['batch_size']} rows. Reversed strengths keep the mean here, "
+            "the paper's do not. Its deviations are over five trainings, probably on "
+            "the same data.\n",
             "## Test error, %\n",
             _errors(settings, usual, values),
             tables.NOTE + "\n",

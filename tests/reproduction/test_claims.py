@@ -48,7 +48,8 @@ def results(tmp_path):
     """The synthetic task as it might be: structural 1 point below uniform and so on."""
     folder = tmp_path / "results"
     settings = {"alphas": [0.1, 0.2], "betas": [0.1, 0.5], "n_clusters": 32}
-    settings |= {"other_n_clusters": [16]}
+    settings |= {"other_n_clusters": [16], "n_seeds": 3, "epochs": 10}
+    settings |= {"curve_every": 2}
     records = Records(folder / "synthetic.jsonl", settings)
     gap = {"none": 0.0, "uniform": 2.0, "structural": 1.0, "reversed": 5.0}
     rows = [row_of("none", 0.0), *(row_of("uniform", alpha) for alpha in (0.1, 0.2))]
@@ -65,34 +66,67 @@ def results(tmp_path):
             error = 0.2 + 0.01 * gap[row["method"]] + 0.001 * seed
             error += noise[number % 2, seed] * (1 + number)
             run = {"config": row, "seed": seed, "metrics": {"error": error}}
-            records.add([run | {"curve": [error - 0.01, error], "seconds": 1.0}])
+            records.add([run | {"curve": [error - 0.01 + 1e-5 * seed], "seconds": 1.0}])
     return folder
 
 
-def test_claims_say_what_is_in_the_files(results):
-    lines = claims.table(results).splitlines()
+def cells_of(text):
+    lines = text.splitlines()
     assert len(lines) == 2 + len(claims.CLAIMS)
     cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[2:]]
-    by_number = {int(line[0]): line[1:] for line in cells}
-    assert by_number[1][2] == "there are no results yet"
-    assert by_number[2][2].startswith(
-        "-1.00 to -1.00 over 4 settings; clearly lower in 4"
+    return {int(line[0]): line[1:] for line in cells}
+
+
+def test_claims_say_what_is_in_the_files(results):
+    found = cells_of(claims.table(results))
+    assert found[1][2:] == ["", "not run yet"]
+    here, verdict = found[2][2:]
+    assert here == (
+        "-1.00 to -1.00 over 4 settings; clearly lower in 4, clearly higher in 0"
     )
-    assert by_number[2][3] == "reproduced"
-    assert by_number[3][2].startswith(
-        "+1.00 to +1.00 over 4 settings; clearly lower in 0"
+    assert verdict == "reproduced"
+    here, verdict = found[3][2:]
+    assert here == (
+        "+1.00 to +1.00 over 4 settings; clearly lower in 0, clearly higher in 4"
     )
-    assert by_number[3][3] == "not reproduced"
-    assert by_number[4][2].startswith("+3.00 to +5.00 points; clearly higher in 8 of 8")
-    assert by_number[5][2].startswith("from its lowest point to the end by 1.0 to 1.0")
-    assert by_number[6][3] == "reproduced"
+    assert verdict == "not reproduced"
+    here, verdict = found[4][2:]
+    assert here.startswith("+3.00 to +5.00 over 8 settings; clearly lower in 0")
+    assert verdict == "reproduced"
+    here, verdict = found[5][2:]
+    assert here == (
+        "from epoch 2 to 10: reversed +1.0 to +1.0, structural +1.0 to +1.0, "
+        "uniform +1.0 to +1.0 points"
+    )
+    assert verdict == "reproduced"
+    assert found[6][3] == "reproduced"
+    assert all(line[3] == "not run yet" for number, line in found.items() if number > 6)
+
+
+def test_there_is_no_verdict_before_all_seeds_are_there(results):
+    path = results / "synthetic.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if '"seed": 2' not in line))
+    found = cells_of(claims.table(results))
+    for number in (2, 3, 4, 5, 6):
+        assert found[number][2:] == ["2 of 3 seeds", "unfinished"]
+
+
+def test_intervals_of_a_claim_hold_for_all_its_settings():
+    # Differences -3, -2, -2.5: half a width of 1.24 for one question; for ten, with t
+    # of 2 degrees at 99.5 % two-sided 14.09, of 4.07, which holds zero.
+    pair = np.array([7.0, 8.0, 7.5]), np.array([10.0, 10.0, 10.0])
+    assert tables.sign(*pair) == 1
+    assert tables.sign(*pair, n_intervals=10) == 0
+    assert claims.lower_than([pair])[1] == "reproduced"
+    assert claims.lower_than([pair] * 10)[1] == "not decidable at this scale"
 
 
 def test_the_paper_is_quoted_from_its_tables(results):
     lines = claims.table(results).splitlines()
     # By hand: alpha 0.3, beta 0.3 is 24.55 against 25.67; alpha 0.1, beta 0.3 24.62
     # against 24.63.
-    assert "-1.12 to -0.01 points, lower in 15 of 15 means" in lines[3]
+    assert "-1.12 to -0.01; means lower in 15 of 15" in lines[3]
     assert TABLE_1["structural", 0.3][2] == (24.55, 0.03)
     assert TABLE_2["svhn"]["structural", 0.2] == (4.01, 0.11, 0.3427)
     assert TABLE_2["cifar100-plain"]["none", 0.0] == (57.39, 2.06, 8.5204)

@@ -5,8 +5,12 @@ import pytest
 pytest.importorskip("torch")
 
 from experiments import __main__ as command
-from experiments import configs
+from experiments import claims, configs
 from toys import toy
+
+from structsmooth.errors import FileFormatError
+
+REAL_LOAD = configs.load
 
 
 @pytest.fixture
@@ -43,15 +47,47 @@ def test_full_results_have_names_of_their_own(toys):
     assert "--scale full`" in (toys / "timit-full.md").read_text()
 
 
-def test_what_is_missing_is_one_sentence(toys, toy_data):
+def test_what_is_missing_is_one_sentence(toys, toy_data, capsys):
     (toy_data / "phoneme_timit5.npz").unlink()
-    with pytest.raises(SystemExit, match=r"^experiments: phoneme_timit5\.npz is"):
-        command.main(["run", "timit"])
-    with pytest.raises(SystemExit, match="there are no results in"):
-        command.main(["table", "higgs"])
+    for arguments, said in (
+        (["run", "timit"], "experiments: timit: phoneme_timit5.npz is missing; "),
+        (["table", "higgs"], "experiments: higgs: there are no results in "),
+    ):
+        with pytest.raises(SystemExit):
+            command.main(arguments)
+        assert capsys.readouterr().err.startswith(said)
 
 
 def test_an_unknown_name_is_refused(capsys):
     with pytest.raises(SystemExit):
         command.main(["run", "nothing"])
     assert "invalid choice: 'nothing'" in capsys.readouterr().err
+
+
+def test_a_name_is_wanted_of_all_but_the_claims(toys, tmp_path, monkeypatch, capsys):
+    with pytest.raises(SystemExit):
+        command.main(["run"])
+    assert "run wants a NAME" in capsys.readouterr().err
+    page = tmp_path / "README.md"
+    page.write_text(f"{claims.BEGIN}\n{claims.END}\n")
+    monkeypatch.setattr(command, "PAGE", page)
+    command.main(["claims"])
+    assert page.read_text().count("| not run yet |") == len(claims.CLAIMS)
+
+
+def test_all_goes_through_every_name_whatever_fails(toys, monkeypatch, capsys):
+    seen = []
+
+    def do(_, name, *rest):
+        seen.append(name)
+        if name == "higgs":
+            raise FileFormatError("it broke")
+
+    monkeypatch.setattr(command, "_do", do)
+    monkeypatch.setattr(configs, "load", REAL_LOAD)
+    with pytest.raises(SystemExit):
+        command.main(["table", "all"])
+    assert sorted(seen) == configs.names()
+    # What builds on studies comes after them.
+    assert {*seen[-2:]} == {"critical", "figure4"}
+    assert capsys.readouterr().err == "experiments: higgs: it broke\n"

@@ -49,7 +49,21 @@ def test_every_data_set_loads(toy_data):
         assert data.y.dtype == np.int64
     timit = datasets.load("timit")
     assert (len(timit.y), len(timit.test[1]), len(timit.groups)) == (160, 80, 160)
-    assert datasets.human_votes().shape == (200, 10)
+    labels = datasets.load("cifar10").test[1]
+    assert datasets.human_votes(labels).shape == (200, 10)
+    with pytest.raises(MissingDataError, match="expected the official order in both"):
+        datasets.human_votes(labels[::-1])
+
+
+def test_labels_that_do_not_begin_at_zero_are_refused(toy_data, monkeypatch):
+    with np.load(toy_data / "svhn.npz") as opened:
+        arrays = dict(opened)
+    arrays["y_train"] = arrays["y_train"] + 1  # the official file has 10 for a zero
+    np.savez(toy_data / "svhn.npz", **arrays)
+    shapes = datasets.FILES["svhn.npz"].shapes
+    monkeypatch.setitem(datasets.FILES, "svhn.npz", datasets.File(None, shapes))
+    with pytest.raises(MissingDataError, match="labels from 1 to 10; expected 0 to 9"):
+        datasets.load("svhn")
 
 
 def write_csv(path, rows):

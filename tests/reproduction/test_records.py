@@ -54,6 +54,7 @@ def test_a_file_made_with_other_settings_is_refused_by_name(tmp_path):
     ("content", "said"),
     [
         (None, "there are no results"),
+        ("\n", "line 1 .* is not JSON"),
         ("", "does not begin with its settings"),
         ('{"seed": 0}\n', "does not begin with its settings"),
         ('{"settings": {}}\nnonsense\n', "line 2 .* is not JSON"),
@@ -65,3 +66,10 @@ def test_what_is_not_a_file_of_results_is_said_so(tmp_path, content, said):
         path.write_text(content)
     with pytest.raises(FileFormatError, match=said):
         read(path)
+
+
+def test_a_kill_before_the_first_line_was_whole_costs_nothing(tmp_path):
+    path = tmp_path / "r.jsonl"
+    path.write_text('{"settings": {"epo')
+    Records(path, {"epochs": 3}).add([run_of(1)])
+    assert read(path)[0] == {"epochs": 3}

@@ -12,7 +12,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from experiments import panels  # noqa: E402
+from experiments import configs, panels  # noqa: E402
 from experiments.records import read  # noqa: E402
 from experiments.study import figure, networks, regions, run, table, training  # noqa: E402  # noqa: E402
 from experiments.study.rows import choose  # noqa: E402
@@ -51,36 +51,42 @@ def test_every_study_runs_and_is_read_by_its_table_and_figure(toy_data, tmp_path
     assert figure(config, results)[0].read_bytes().startswith(b"\x89PNG")
 
 
+# What the toy files are is told to new processes by the environment.
 SCRIPT = """
 import sys
 from pathlib import Path
-from toys import toy, toy_files
-from experiments import datasets
-from experiments.study import regions, run
-folder, results, checkpoints = map(Path, sys.argv[1:])
-datasets.FILES = toy_files(folder)
-regions.CHECKPOINTS = checkpoints
-run(toy("timit"), results, n_jobs=1)
+from experiments.study import run
+from toys import toy, use_toy_files
+use_toy_files()
+if __name__ == "__main__":
+    run(toy("timit"), Path(sys.argv[1]), n_jobs=int(sys.argv[2]))
 """
 
 
-def test_a_killed_study_goes_on_and_repeats_nothing(toy_data, tmp_path, monkeypatch):
+@pytest.fixture
+def command(toy_data, tmp_path, monkeypatch):
+    """A study as a process of its own."""
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT}:{Path(__file__).parent}")
+    monkeypatch.setenv("STRUCTSMOOTH_TOYS", str(tmp_path / "checkpoints"))
+    script = tmp_path / "study.py"
+    script.write_text(SCRIPT)
+    return [sys.executable, str(script)]
+
+
+def facts(path):
+    """What two runs must agree in, whatever their order."""
+    drop = ("seconds", "versions")
+    return sorted(
+        json.dumps({k: v for k, v in r.items() if k not in drop}, sort_keys=True)
+        for r in read(path)[1]
+    )
+
+
+def test_a_killed_study_goes_on_and_repeats_nothing(command, tmp_path):
     config = toy("timit")
     whole, killed = tmp_path / "whole.jsonl", tmp_path / "killed.jsonl"
     run(config, whole, n_jobs=1)
-    paths = [str(ROOT), str(Path(__file__).parent)]
-    monkeypatch.setenv("PYTHONPATH", ":".join(paths))
-    process = subprocess.Popen(
-        [
-            sys.executable,
-            "-c",
-            SCRIPT,
-            str(toy_data),
-            str(killed),
-            str(tmp_path / "checkpoints"),
-        ],
-        stdout=subprocess.DEVNULL,
-    )
+    process = subprocess.Popen([*command, str(killed), "1"], stdout=subprocess.DEVNULL)
     deadline = time.monotonic() + 120
     while not killed.is_file() or killed.read_text().count("\n") < 4:
         assert time.monotonic() < deadline
@@ -88,38 +94,84 @@ def test_a_killed_study_goes_on_and_repeats_nothing(toy_data, tmp_path, monkeypa
         time.sleep(0.005)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    n_before = len(read(killed)[1])
-    assert 3 <= n_before < len(read(whole)[1])
+    assert 3 <= len(read(killed)[1]) < len(read(whole)[1])
     before = killed.read_text()
     run(config, killed, n_jobs=1)
     assert killed.read_text().startswith(before[: before.rfind("\n") + 1])
-
-    def facts(path):
-        drop = ("seconds", "versions")
-        return sorted(
-            json.dumps({k: v for k, v in r.items() if k not in drop}, sort_keys=True)
-            for r in read(path)[1]
-        )
-
     assert facts(killed) == facts(whole)
 
 
-def test_two_processes_find_the_same(toy_data, tmp_path, monkeypatch):
-    # The real files are not there for the workers, so the split is handed to them.
-    config = toy("higgs") | {"betas": [1.0], "n_clusters": [2]}
+def test_two_processes_side_by_side_find_the_same(command, tmp_path):
     one, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
-    run(config, one, n_jobs=1)
+    run(toy("timit"), one, n_jobs=1)
+    subprocess.run([*command, str(two), "2"], check=True, stdout=subprocess.DEVNULL)
+    assert facts(one) == facts(two)
+
+
+def test_no_more_runs_wait_than_work(monkeypatch):
+    """Strengths of many rows are large, so they are made when their turn comes."""
     from concurrent.futures import ThreadPoolExecutor
 
     from experiments.study import runner
 
+    made, done = [], []
+
+    def tasks():
+        for number in range(6):
+            made.append(number)
+            assert len(made) - len(done) <= 2 + 2  # at work, or done and not yet taken
+            yield (number,)
+
     monkeypatch.setattr(
-        runner, "ProcessPoolExecutor", lambda n, mp_context: ThreadPoolExecutor(1)
+        runner, "ProcessPoolExecutor", lambda n, mp_context: ThreadPoolExecutor(n)
     )
-    run(config, two, n_jobs=2)
-    for a, b in zip(read(one)[1], read(two)[1], strict=True):
-        assert a["config"] == b["config"]
-        assert a["metrics"] == b["metrics"]
+    monkeypatch.setattr(runner, "train_one", lambda number: number)
+    for number in runner._side_by_side(tasks(), 2):
+        done.append(number)
+    assert sorted(done) == list(range(6))
+
+
+def test_a_diverged_network_is_at_chance_and_no_crash():
+    network = networks.perceptron(3, [], 4)
+    with torch.no_grad():
+        network[0].weight.fill_(float("nan"))
+    X = np.zeros((5, 3), dtype=np.float32)
+    inputs = training.Inputs.fit(X, torch.device("cpu"))
+    np.testing.assert_array_equal(training.predict(network, inputs, X), 0.25)
+
+
+def test_without_batch_norm_the_first_outputs_still_tell_images_apart():
+    torch.manual_seed(0)
+    images = torch.randn(8, 3, 32, 32)
+    for width in (0.25, 1.0):
+        network = networks.mobilenet_v2(10, width=width, batch_norm=False)
+        with torch.no_grad():
+            spread = network(images).std(dim=0).mean()
+        assert spread > 0.01
+
+
+def test_the_official_higgs_file_is_studied_without_being_read_whole(
+    tmp_path, monkeypatch, rng
+):
+    from experiments import datasets
+
+    rows = np.hstack([np.arange(300)[:, None] % 2, rng.normal(size=(300, 28))])
+    np.savetxt(tmp_path / "HIGGS.csv", rows, delimiter=",")
+    monkeypatch.setenv("STRUCTSMOOTH_DATA", str(tmp_path))
+    monkeypatch.setattr(datasets, "HIGGS_ROWS", 300)
+    monkeypatch.setattr(datasets, "HIGGS_TEST_ROWS", 60)
+    config = configs.merge(configs.load("higgs", "full"), TOYS["higgs"])
+    config |= {"n_clusters": [2], "betas": [1.0]}
+    split = split_of(config)
+    assert isinstance(split.X.source, np.memmap)
+    assert len(split.y) == 300 - 60 - 40
+    np.testing.assert_array_equal(split.y_test, rows[-60:, 0])
+    np.testing.assert_allclose(
+        split.X[np.array([0, 5])],
+        rows[split.X.numbers[[0, 5]], 1:].astype(np.float32),
+    )
+    run(config, tmp_path / "higgs-full.jsonl", n_jobs=1)
+    assert len(read(tmp_path / "higgs-full.jsonl")[1]) == 6
 
 
 def result_of(beta, error, seed=0, alpha=0.1):
@@ -140,11 +192,14 @@ def test_beta_is_chosen_on_validation_rows_of_the_first_seeds_only():
         result_of(1.0, 0.0, seed=1),  # not one of the seeds that choose
         result_of(0.2, 0.40, alpha=0.3),
         result_of(0.6, 0.40, alpha=0.3),  # a draw: the smaller
+        result_of(1.0, 0.50, alpha=0.3),
+        result_of(0.6, 0.10, alpha=0.2),  # the other betas are missing: no choice
     ]
-    best = choose({"selection_seeds": 1}, runs)
+    config = {"selection_seeds": 1, "betas": [0.2, 0.6, 1.0]}
+    best = choose(config, runs)
     assert best == {(0.1, 8): 0.6, (0.3, 8): 0.2}
     runs += [result_of(0.2, 0.0, seed=1), result_of(0.6, 0.5, seed=1)]
-    assert choose({"selection_seeds": 2}, runs)[0.1, 8] == 1.0
+    assert choose(config | {"selection_seeds": 2}, runs) == {(0.1, 8): 1.0}
 
 
 def test_no_row_is_in_two_parts(toy_data):

@@ -121,8 +121,26 @@ def test_table_1_is_resumed_with_the_same_bits(config, tmp_path, monkeypatch):
     assert numbers(killed) == numbers(whole)
     assert len(numbers(whole)) == 2 * 40
     assert len(numbers(whole)[0]["curve"]) == 3
-    assert left[0] < -1
+    # Two epochs of the first seed were left, and all six of the second.
+    assert left[0] == -1 - 10 * (2 + 6)
     assert not list((tmp_path / "checkpoints").glob("*.npz"))
+
+
+def test_a_checkpoint_of_other_settings_is_left_alone(config, tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "CHECKPOINTS", tmp_path)
+    names = []
+    train = wide.train
+
+    def watch(*arguments, checkpoint, **options):
+        names.append(checkpoint.name)
+        train(*arguments, checkpoint=checkpoint, **options)
+
+    monkeypatch.setattr(wide, "train", watch)
+    for number, rate in enumerate((0.01, 0.02)):
+        changed = config | {"learning_rate": rate, "n_seeds": 1, "epochs": 1}
+        folder = tmp_path / str(number)
+        runner.run(changed | {"curve_every": 1}, folder / "synthetic.jsonl")
+    assert len(set(names)) == 2
 
 
 def test_the_table_and_the_figures_read_what_the_runner_wrote(
@@ -135,7 +153,7 @@ def test_the_table_and_the_figures_read_what_the_runner_wrote(
     assert "2 of 2 seeds" in text
     errors, others = text.split("## Other numbers of clusters")
     assert sum(line.startswith("| ") for line in errors.splitlines()) == 2 + 34
-    numbers = others.split("## Cross-entropy")[0]
+    numbers = others.split("## Test error along")[0]
     assert sum(line.startswith("| ") for line in numbers.splitlines()) == 2 + 9
     # The paper's numbers stand beside ours, in the row of the same settings.
     row = next(

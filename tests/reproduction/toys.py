@@ -1,12 +1,14 @@
 """Experiments at toy sizes: settings, and data in the files of the real ones."""
 
 import hashlib
+import os
+from pathlib import Path
 
 import numpy as np
 from experiments import configs
-from experiments.__main__ import WORDS
 from experiments.datasets import File
 
+DATA = "STRUCTSMOOTH_DATA"
 _load = configs.load  # a test may put another in its place
 
 IMAGES = {
@@ -39,6 +41,7 @@ TOYS = {
     },
     "svhn": IMAGES,
     "cifar10-plain": IMAGES,
+    "svhn-plain": IMAGES,
     "higgs": TABLES | {"test_rows": 60, "fit_rows": 120},
     "timit": TABLES,
 }
@@ -47,7 +50,7 @@ TOYS = {
 def toy(name):
     """Return the settings of a study as the command line hands them on, but small."""
     config = configs.merge(_load(name), TOYS[name])
-    return {key: value for key, value in config.items() if key not in WORDS}
+    return {key: value for key, value in config.items() if key not in configs.WORDS}
 
 
 def pictures(draw, n, n_classes):
@@ -90,3 +93,14 @@ def toy_files(folder):
         found = hashlib.sha256((folder / name).read_bytes()).hexdigest()
         files[name] = File(found, {k: v.shape for k, v in content.items()})
     return files
+
+
+def use_toy_files():
+    """Expect toy files in the folder that the environment names, as a test does."""
+    from experiments import datasets
+    from experiments.study import regions
+
+    datasets.FILES = {
+        path.name: File(None, {}) for path in Path(os.environ[DATA]).glob("*.npz")
+    }
+    regions.CHECKPOINTS = Path(os.environ["STRUCTSMOOTH_TOYS"])
