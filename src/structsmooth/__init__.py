@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         flip_labels,
         smooth_labels,
     )
+    from structsmooth.shrinkage import Shrinkage, shrink_bounds
     from structsmooth.smoother import StructuralSmoother
     from structsmooth.strengths import (
         bayes_error_bias,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 _HOME_OF = {
     "BayesErrorBounds": "bounds",
     "Neighbors": "tree",
+    "Shrinkage": "shrinkage",
     "SmoothedClassifier": "classifier",
     "SpanningTree": "tree",
     "SparseLabels": "labels",
@@ -64,6 +66,7 @@ _HOME_OF = {
     "largest_free_beta": "strengths",
     "nearest_neighbors": "tree",
     "reversed_strengths": "strengths",
+    "shrink_bounds": "shrinkage",
     "shuffled_strengths": "strengths",
     "smooth_labels": "labels",
     "solve_strengths": "strengths",
@@ -73,6 +76,7 @@ _HOME_OF = {
 __all__ = [
     "BayesErrorBounds",
     "Neighbors",
+    "Shrinkage",
     "SmoothedClassifier",
     "SpanningTree",
     "SparseLabels",
@@ -91,6 +95,7 @@ __all__ = [
     "largest_free_beta",
     "nearest_neighbors",
     "reversed_strengths",
+    "shrink_bounds",
     "shuffled_strengths",
     "smooth_labels",
     "solve_strengths",

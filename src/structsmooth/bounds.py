@@ -66,6 +66,9 @@ class BayesErrorBounds:
         Crossing edges, less the forced ones if so chosen, over ``n_samples``.
     n_samples : int
         Points in the region.
+    n_effective : float
+        Independent edges whose crossing fraction would vary as much: edges that share
+        a point do not cross independently.
     class_counts : ndarray of shape (K,)
         Points of each class.
     confidence : float
@@ -84,6 +87,7 @@ class BayesErrorBounds:
     crossing_counts: NDArray[Any]
     crossing_fraction: float
     n_samples: int
+    n_effective: float
     class_counts: NDArray[np.int64]
     confidence: float
     tied_fraction: float
@@ -325,6 +329,7 @@ def region_bounds(
         crossing_counts=crossing.counts,
         crossing_fraction=fraction,
         n_samples=n_samples,
+        n_effective=n_effective,
         class_counts=class_counts,
         confidence=confidence,
         tied_fraction=crossing.tied_fraction,
@@ -347,7 +352,7 @@ def combine_bounds(regions: Sequence[BayesErrorBounds]) -> BayesErrorBounds:
     Returns
     -------
     BayesErrorBounds
-        ``crossing`` and ``class_counts`` are sums over the regions.
+        ``crossing``, ``class_counts`` and ``n_effective`` are sums over the regions.
 
     Examples
     --------
@@ -390,6 +395,7 @@ def combine_bounds(regions: Sequence[BayesErrorBounds]) -> BayesErrorBounds:
         crossing_counts=np.bincount(which, weights=counts).astype(counts.dtype),
         crossing_fraction=mean(uppers),
         n_samples=int(sizes.sum()),
+        n_effective=sum(region.n_effective for region in regions),
         class_counts=np.sum([region.class_counts for region in regions], axis=0),
         confidence=regions[0].confidence,
         tied_fraction=mean([region.tied_fraction for region in regions]),

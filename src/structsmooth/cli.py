@@ -136,6 +136,10 @@ def fit(
     ties: Annotated[
         str, typer.Option(help="index, or average for data with many equal distances.")
     ] = "index",
+    shrink: Annotated[
+        bool,
+        typer.Option(help="Draw clusters together as far as they differ by noise."),
+    ] = False,
     jobs: Annotated[int | None, typer.Option(help="Threads; -1 for all cores.")] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -163,6 +167,7 @@ def fit(
             n_clusters=_number_or_text(clusters),
             min_cluster_size=_number_or_text(min_cluster_size),
             ties=ties,
+            shrink=shrink,
             n_jobs=jobs,
             random_state=seed,
             verbose=int(not (quiet or as_json)),

@@ -19,6 +19,7 @@ from structsmooth.errors import InvalidInputError, TiedDistancesWarning
 from structsmooth.labels import smooth_labels
 from structsmooth.progress import Progress
 from structsmooth.reduce import check_reducer, fit_reduction
+from structsmooth.shrinkage import shrink_bounds
 from structsmooth.strengths import (
     bayes_error_bias,
     resolve_alpha_beta,
@@ -27,6 +28,7 @@ from structsmooth.strengths import (
 from structsmooth.validation import (
     check_choice,
     check_features,
+    check_flag,
     check_label_structure,
     check_n_jobs,
     encode_labels,
@@ -83,6 +85,9 @@ class StructuralSmoother(BaseEstimator):
         of the rows.
     confidence : float, default=0.95
         Level of the intervals in ``cluster_bounds_`` and ``bayes_error_bounds_``.
+    shrink : bool, default=False
+        Draw the clusters' Bayes errors together as far as their differences are
+        noise, see `shrink_bounds`; where all of them may be, smoothing is uniform.
 
     Attributes
     ----------
@@ -97,9 +102,13 @@ class StructuralSmoother(BaseEstimator):
     cluster_bounds_ : list of BayesErrorBounds
         Everything known of each cluster's Bayes error.
     bayes_error_lower_, bayes_error_upper_ : ndarray of shape (C,)
-        Bounds on the Bayes error of each cluster; the lower one sets the strength.
+        Bounds on the Bayes error of each cluster.
     bayes_error_bounds_ : BayesErrorBounds
         The same for the whole data set.
+    bayes_error_ : ndarray of shape (C,)
+        What the strengths follow: the lower bounds, or the shrunk ones.
+    shrinkage_ : Shrinkage or None
+        How far they were drawn together, if they were.
     strengths_ : ndarray of shape (C,)
         Strength of each cluster.
     sample_strengths_ : ndarray of shape (n,)
@@ -144,6 +153,7 @@ class StructuralSmoother(BaseEstimator):
         correct_forced_edges: bool = True,
         ties: str = "index",
         confidence: float = 0.95,
+        shrink: bool = False,
     ) -> None:
         self.alpha = alpha
         self.beta = beta
@@ -159,6 +169,7 @@ class StructuralSmoother(BaseEstimator):
         self.correct_forced_edges = correct_forced_edges
         self.ties = ties
         self.confidence = confidence
+        self.shrink = shrink
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Find the strengths.
@@ -219,7 +230,11 @@ class StructuralSmoother(BaseEstimator):
 
         sizes = np.bincount(self.cluster_labels_)
         self.cluster_weights_ = sizes / sizes.sum()
-        where = (self.bayes_error_lower_, self.cluster_weights_)
+        self.shrinkage_, self.bayes_error_ = None, self.bayes_error_lower_
+        if self.shrink:
+            self.shrinkage_ = shrink_bounds(self.cluster_bounds_)
+            self.bayes_error_ = self.shrinkage_.bayes_error
+        where = (self.bayes_error_, self.cluster_weights_)
         self.alpha_, self.beta_ = resolve_alpha_beta(
             self.alpha, self.beta, *where, n_classes
         )
@@ -366,6 +381,8 @@ class StructuralSmoother(BaseEstimator):
         check_choice(self.regions, "regions", ("cluster",))
         check_choice(self.ties, "ties", ("index", "average"))
         check_confidence(self.confidence)
+        check_flag(self.correct_forced_edges, "correct_forced_edges")
+        check_flag(self.shrink, "shrink")
         check_n_jobs(self.n_jobs)
 
     def _warn_about_ties(self) -> None:

@@ -26,6 +26,7 @@ from structsmooth.cluster import Regions
 from structsmooth.errors import FileFormatError, InvalidInputError
 from structsmooth.files import wrapped_errors, written_beside
 from structsmooth.reduce import LinearReduction
+from structsmooth.shrinkage import shrink_bounds
 
 FORMAT = "structsmooth.smoother"
 FORMAT_VERSION = 1
@@ -49,6 +50,7 @@ _STACKED = (
     "upper_interval",
     "crossing_fraction",
     "n_samples",
+    "n_effective",
     "class_counts",
     "confidence",
     "tied_fraction",
@@ -192,6 +194,11 @@ def _rebuild(
     values["bayes_error_bounds_"] = combine_bounds(bounds)
     values["bayes_error_lower_"] = arrays["bounds_lower"]
     values["bayes_error_upper_"] = arrays["bounds_upper"]
+    shrinkage = shrink_bounds(bounds) if description["parameters"]["shrink"] else None
+    values["shrinkage_"] = shrinkage
+    values["bayes_error_"] = (
+        arrays["bounds_lower"] if shrinkage is None else shrinkage.bayes_error
+    )
     _check_agreement(values)
     for name, value in values.items():
         setattr(smoother, name, value)

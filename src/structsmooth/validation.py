@@ -257,6 +257,13 @@ def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
     return str(value)
 
 
+def check_flag(value: Any, name: str) -> bool:
+    """Return True or False if the value is one of them."""
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidInputError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
 def check_n_jobs(n_jobs: Any) -> None:
     """Refuse a number of jobs that joblib would stumble over later."""
     if n_jobs is not None and (

@@ -104,7 +104,7 @@ class SeedWork:
         return resolve_alpha_beta(
             alpha,
             beta,
-            fitted.bayes_error_lower_,
+            fitted.bayes_error_,
             fitted.cluster_weights_,
             self.task.n_classes,
         )
@@ -121,7 +121,7 @@ class SeedWork:
         fitted = self._smoother
         weights = fitted.cluster_weights_
         values = solve_strengths(
-            fitted.bayes_error_lower_, weights, alpha, beta, n_classes=n_classes
+            fitted.bayes_error_, weights, alpha, beta, n_classes=n_classes
         )
         if method == "reversed":
             values = reversed_strengths(values, weights, n_classes=n_classes)
