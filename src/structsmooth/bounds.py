@@ -408,8 +408,17 @@ def lower_bound(crossing_fraction: float, n_classes: int) -> float:
     With ``e = 1 - max eta``, ``1 - sum eta^2 <= 2e - e^2 K/(K-1)``; solve for e,
     then take expectations. It saturates at (K-1)/K.
     """
+    return float(lower_bounds(np.array([crossing_fraction]), n_classes)[0])
+
+
+def lower_bounds(
+    crossing_fractions: NDArray[np.float64], n_classes: int
+) -> NDArray[np.float64]:
+    """Return the same for many fractions."""
     ceiling = (n_classes - 1) / n_classes
-    return float(ceiling * (1.0 - np.sqrt(max(0.0, 1.0 - crossing_fraction / ceiling))))
+    root = np.sqrt(np.maximum(0.0, 1.0 - crossing_fractions / ceiling))
+    bounds: NDArray[np.float64] = ceiling * (1.0 - root)
+    return bounds
 
 
 def _wilson_interval(

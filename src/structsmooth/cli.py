@@ -136,6 +136,9 @@ def fit(
     ties: Annotated[
         str, typer.Option(help="index, or average for data with many equal distances.")
     ] = "index",
+    regions: Annotated[
+        str, typer.Option(help="What shares a strength: cluster, or point for none.")
+    ] = "cluster",
     shrink: Annotated[
         bool,
         typer.Option(help="Draw clusters together as far as they differ by noise."),
@@ -167,6 +170,7 @@ def fit(
             n_clusters=_number_or_text(clusters),
             min_cluster_size=_number_or_text(min_cluster_size),
             ties=ties,
+            regions=regions,
             shrink=shrink,
             n_jobs=jobs,
             random_state=seed,

@@ -17,18 +17,21 @@ from structsmooth.cluster import check_clusterer, fit_regions, seed_of
 from structsmooth.crossing import MANY_TIES
 from structsmooth.errors import InvalidInputError, TiedDistancesWarning
 from structsmooth.labels import smooth_labels
+from structsmooth.points import fit_points
 from structsmooth.progress import Progress
 from structsmooth.reduce import check_reducer, fit_reduction
-from structsmooth.shrinkage import shrink_bounds
+from structsmooth.shrinkage import follow_regions
 from structsmooth.strengths import (
     bayes_error_bias,
     resolve_alpha_beta,
     solve_strengths,
+    strengths_of_others,
 )
 from structsmooth.validation import (
     check_choice,
     check_features,
     check_flag,
+    check_integer,
     check_label_structure,
     check_n_jobs,
     encode_labels,
@@ -64,8 +67,9 @@ class StructuralSmoother(BaseEstimator):
     n_clusters : int or "auto", default="auto"
         "auto" is 1.5 n^(1/3), but so that a cluster has on average at least 50
         rows and 10 for each class.
-    regions : {"cluster"}, default="cluster"
-        What shares one strength: all samples of a cluster.
+    regions : {"cluster", "point"}, default="cluster"
+        What shares one strength: all samples of a cluster, or none. "point" gives
+        every sample its own, from the labels of its nearest neighbors.
     n_jobs : int, optional
         Threads for the spanning trees, as in joblib. The result does not depend on
         it.
@@ -88,6 +92,10 @@ class StructuralSmoother(BaseEstimator):
     shrink : bool, default=False
         Draw the clusters' Bayes errors together as far as their differences are
         noise, see `shrink_bounds`; where all of them may be, smoothing is uniform.
+        The same for the samples if ``regions="point"``.
+    n_neighbors : int or "auto", default="auto"
+        Neighbors of a sample if ``regions="point"``. "auto" is 0.4 times the root of
+        n, from 5 to 50.
 
     Attributes
     ----------
@@ -105,12 +113,19 @@ class StructuralSmoother(BaseEstimator):
         Bounds on the Bayes error of each cluster.
     bayes_error_bounds_ : BayesErrorBounds
         The same for the whole data set.
-    bayes_error_ : ndarray of shape (C,)
-        What the strengths follow: the lower bounds, or the shrunk ones.
+    bayes_error_ : ndarray of shape (C,) or (n,)
+        What the strengths follow: the lower bounds of clusters or around samples,
+        shrunk or not.
+    region_labels_ : ndarray of shape (n,), int64
+        Which of them belongs to each training row.
+    region_weights_ : ndarray of shape (C,) or (n,)
+        Share of the rows that each of them stands for.
     shrinkage_ : Shrinkage or None
-        How far they were drawn together, if they were.
+        How far the clusters were drawn together, if they were.
+    points_ : Points or None
+        The neighborhoods of the samples, if ``regions="point"``.
     strengths_ : ndarray of shape (C,)
-        Strength of each cluster.
+        Strength of each cluster; with ``regions="point"`` the mean of its samples.
     sample_strengths_ : ndarray of shape (n,)
         Strength of each training row.
     bias_, uniform_bias_ : float
@@ -154,6 +169,7 @@ class StructuralSmoother(BaseEstimator):
         ties: str = "index",
         confidence: float = 0.95,
         shrink: bool = False,
+        n_neighbors: int | str = "auto",
     ) -> None:
         self.alpha = alpha
         self.beta = beta
@@ -170,6 +186,7 @@ class StructuralSmoother(BaseEstimator):
         self.ties = ties
         self.confidence = confidence
         self.shrink = shrink
+        self.n_neighbors = n_neighbors
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Find the strengths.
@@ -223,6 +240,17 @@ class StructuralSmoother(BaseEstimator):
                 n_jobs=self.n_jobs,
                 progress=progress,
             )
+            self.points_ = None
+            if self.regions == "point":
+                with progress.stage("neighbors"):
+                    self.points_ = fit_points(
+                        features,
+                        coded,
+                        n_classes=n_classes,
+                        n_neighbors=self.n_neighbors,
+                        shrink=self.shrink,
+                        n_jobs=self.n_jobs,
+                    )
         self.bayes_error_bounds_ = combine_bounds(self.cluster_bounds_)
         self.bayes_error_lower_ = np.array([b.lower for b in self.cluster_bounds_])
         self.bayes_error_upper_ = np.array([b.upper for b in self.cluster_bounds_])
@@ -230,24 +258,25 @@ class StructuralSmoother(BaseEstimator):
 
         sizes = np.bincount(self.cluster_labels_)
         self.cluster_weights_ = sizes / sizes.sum()
-        self.shrinkage_, self.bayes_error_ = None, self.bayes_error_lower_
-        if self.shrink:
-            self.shrinkage_ = shrink_bounds(self.cluster_bounds_)
-            self.bayes_error_ = self.shrinkage_.bayes_error
-        where = (self.bayes_error_, self.cluster_weights_)
+        follow_regions(self)
+        where = (self.bayes_error_, self.region_weights_)
         self.alpha_, self.beta_ = resolve_alpha_beta(
             self.alpha, self.beta, *where, n_classes
         )
-        self.strengths_ = solve_strengths(
+        strengths = solve_strengths(
             *where, self.alpha_, self.beta_, n_classes=n_classes
         )
-        self.bias_ = bayes_error_bias(self.strengths_, *where, n_classes=n_classes)
+        self.bias_ = bayes_error_bias(strengths, *where, n_classes=n_classes)
         self.uniform_bias_ = bayes_error_bias(self.alpha_, *where, n_classes=n_classes)
-        self.sample_strengths_ = self.strengths_[self.cluster_labels_]
+        self.sample_strengths_ = strengths[self.region_labels_]
+        self.strengths_ = strengths
+        if self.regions == "point":
+            sums = np.bincount(self.cluster_labels_, self.sample_strengths_)
+            self.strengths_ = sums / sizes
         return self
 
     def predict_strength(self, X: Any) -> NDArray[np.float64]:
-        """Return the strength of each row: that of the cluster it falls into.
+        """Return the strength of each row: that of its cluster, or around it.
 
         Parameters
         ----------
@@ -262,7 +291,17 @@ class StructuralSmoother(BaseEstimator):
         check_is_fitted(self, "sample_strengths_")
         X = check_features(X, estimator=self, reset=False, accept_sparse=True)
         with threadpool_limits(1):
-            return self.strengths_[self.regions_.assign(self.reduction_.transform(X))]
+            features = self.reduction_.transform(X)
+            if self.points_ is None:
+                return self.strengths_[self.regions_.assign(features)]
+            return strengths_of_others(
+                self.points_.predict(features, self.n_jobs),
+                self.bayes_error_,
+                self.sample_strengths_,
+                self.alpha_,
+                self.beta_,
+                n_classes=len(self.classes_),
+            )
 
     def soft_labels(self, X: Any, y: ArrayLike) -> NDArray[np.float64]:
         """Return the smoothed labels of any rows.
@@ -378,11 +417,13 @@ class StructuralSmoother(BaseEstimator):
         check_clusterer(
             self.clusterer, self.n_clusters, self.min_cluster_size, shape[0]
         )
-        check_choice(self.regions, "regions", ("cluster",))
+        check_choice(self.regions, "regions", ("cluster", "point"))
         check_choice(self.ties, "ties", ("index", "average"))
         check_confidence(self.confidence)
         check_flag(self.correct_forced_edges, "correct_forced_edges")
         check_flag(self.shrink, "shrink")
+        if self.n_neighbors != "auto":
+            check_integer(self.n_neighbors, "n_neighbors", 1, shape[0] - 1)
         check_n_jobs(self.n_jobs)
 
     def _warn_about_ties(self) -> None:

@@ -25,8 +25,9 @@ from structsmooth.bounds import BayesErrorBounds, combine_bounds
 from structsmooth.cluster import Regions
 from structsmooth.errors import FileFormatError, InvalidInputError
 from structsmooth.files import wrapped_errors, written_beside
+from structsmooth.points import Points
 from structsmooth.reduce import LinearReduction
-from structsmooth.shrinkage import shrink_bounds
+from structsmooth.shrinkage import follow_regions
 
 FORMAT = "structsmooth.smoother"
 FORMAT_VERSION = 1
@@ -82,6 +83,9 @@ def save_smoother(smoother: Any, path: str | os.PathLike[str]) -> None:
     _put_reduction(smoother.reduction_, arrays)
     _put_bounds(smoother.cluster_bounds_, arrays)
     _put_names(smoother, arrays)
+    if smoother.points_ is not None:
+        _put_points(smoother.points_, arrays)
+        arrays["sample_strengths"] = smoother.sample_strengths_
     target = smoother_path(path)
     if target.name == FILE_NAME:
         with wrapped_errors(target):
@@ -194,14 +198,13 @@ def _rebuild(
     values["bayes_error_bounds_"] = combine_bounds(bounds)
     values["bayes_error_lower_"] = arrays["bounds_lower"]
     values["bayes_error_upper_"] = arrays["bounds_upper"]
-    shrinkage = shrink_bounds(bounds) if description["parameters"]["shrink"] else None
-    values["shrinkage_"] = shrinkage
-    values["bayes_error_"] = (
-        arrays["bounds_lower"] if shrinkage is None else shrinkage.bayes_error
-    )
+    values["points_"] = _get_points(arrays)
+    if values["points_"] is not None:
+        values["sample_strengths_"] = arrays["sample_strengths"]
     _check_agreement(values)
     for name, value in values.items():
         setattr(smoother, name, value)
+    follow_regions(smoother)
     return smoother
 
 
@@ -232,7 +235,15 @@ def _check_agreement(values: dict[str, Any]) -> None:
     _require(strengths.shape == values["cluster_weights_"].shape == (n_regions,))
     _require(len(values["cluster_bounds_"]) == n_regions)
     _require(bool(((strengths >= 0) & (strengths < 1)).all()))
-    for parts in (reduction, assigner, regions):
+    points = values["points_"]
+    if points is not None:
+        n_samples = len(regions.labels)
+        _require(points.features.shape == (n_samples, reduced))
+        for array in (points.disagreement, points.fractions):
+            _require(array.shape == (n_samples,))
+        _require(values["sample_strengths_"].shape == (n_samples,))
+        _require(0 < points.n_neighbors < n_samples and points.n_classes == n_classes)
+    for parts in (reduction, assigner, regions, *([points] if points else [])):
         for field in dataclasses.fields(parts):
             array = getattr(parts, field.name)
             if isinstance(array, np.ndarray):
@@ -325,6 +336,19 @@ def _get_regions(name: str, arrays: Arrays) -> Regions:
         region_of_cluster=arrays["region_of_cluster"],
         n_merged=int(arrays["region_n_merged"]),
     )
+
+
+def _put_points(points: Points, arrays: Arrays) -> None:
+    for field in dataclasses.fields(points):
+        arrays[f"points_{field.name}"] = np.asarray(getattr(points, field.name))
+
+
+def _get_points(arrays: Arrays) -> Points | None:
+    if "points_features" not in arrays:
+        return None
+    found = {f.name: arrays[f"points_{f.name}"] for f in dataclasses.fields(Points)}
+    plain: dict[str, Any] = {n: v if v.ndim else v.item() for n, v in found.items()}
+    return Points(**plain)
 
 
 def _put_bounds(bounds: list[BayesErrorBounds], arrays: Arrays) -> None:

@@ -183,6 +183,34 @@ def shuffled_strengths(
     return _shift_into_box(dealt, weights, mean, n_classes)
 
 
+def strengths_of_others(
+    others: NDArray[np.float64],
+    bayes_error: NDArray[np.float64],
+    strengths: NDArray[np.float64],
+    alpha: float,
+    beta: float,
+    *,
+    n_classes: int,
+) -> NDArray[np.float64]:
+    """Return the strengths of other regions, on the line that the solved ones lie on.
+
+    A solved strength is ``clip(level + beta/2 K/(K-1) R, 0, cap)``; the level is that
+    of a region that is not clipped.
+    """
+    slope = 0.5 * beta * n_classes / (n_classes - 1)
+    cap = strength_cap(n_classes, alpha)
+    is_free = (strengths > 0.0) & (strengths < cap)
+    if is_free.any():
+        level = float(np.median(strengths[is_free] - slope * bayes_error[is_free]))
+        found: NDArray[np.float64] = np.clip(level + slope * others, 0.0, cap)
+        return found
+    order = np.argsort(bayes_error, kind="stable")
+    between: NDArray[np.float64] = np.interp(
+        others, bayes_error[order], strengths[order]
+    )
+    return between
+
+
 def bayes_error_bias(
     strengths: ArrayLike, bayes_error: ArrayLike, weights: ArrayLike, *, n_classes: int
 ) -> float:

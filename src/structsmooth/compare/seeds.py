@@ -105,7 +105,7 @@ class SeedWork:
             alpha,
             beta,
             fitted.bayes_error_,
-            fitted.cluster_weights_,
+            fitted.region_weights_,
             self.task.n_classes,
         )
 
@@ -119,7 +119,7 @@ class SeedWork:
                 uniform_strengths(1, alpha, n_classes=n_classes), len(self.rows)
             )
         fitted = self._smoother
-        weights = fitted.cluster_weights_
+        weights = fitted.region_weights_
         values = solve_strengths(
             fitted.bayes_error_, weights, alpha, beta, n_classes=n_classes
         )
@@ -129,7 +129,7 @@ class SeedWork:
             values = shuffled_strengths(
                 values, weights, n_classes=n_classes, random_state=self._shuffle_seed
             )
-        return values[fitted.cluster_labels_]
+        return values[fitted.region_labels_]
 
     def __call__(self, method: str, alpha: float, beta: float | None) -> Record:
         """Train one model, and measure it on validation and test rows."""

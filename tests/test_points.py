@@ -1,0 +1,176 @@
+"""Strengths for every sample, from the labels around it."""
+
+import numpy as np
+import pytest
+
+from structsmooth import StructuralSmoother, solve_strengths
+from structsmooth.errors import InvalidInputError
+from structsmooth.points import HALVES, fit_points, usual_neighbors
+from structsmooth.strengths import strengths_of_others
+
+# Six points on a line, so far apart that neighbors are plain to see.
+LINE = np.array([[0.0], [1.0], [2.1], [10.0], [11.0], [12.1]])
+LABELS = np.array([0, 0, 1, 1, 1, 1])
+
+
+def on_the_line(**options):
+    settings = {"n_classes": 2, "n_neighbors": 2, "shrink": False, "n_jobs": None}
+    return fit_points(LINE, LABELS, **(settings | options))
+
+
+def test_disagreement_is_the_share_of_unequal_pairs_around_a_point():
+    # Each of the first three has the same neighborhood, labels 0, 0, 1: two of three
+    # pairs are unequal. The others have 1, 1, 1.
+    points = on_the_line()
+    np.testing.assert_allclose(points.disagreement, [2 / 3] * 3 + [0.0] * 3)
+    np.testing.assert_allclose(points.fractions, [2 / 3] * 3 + [0.0] * 3)
+    # Above (K-1)/K the bound saturates, at 1/2.
+    np.testing.assert_allclose(points.bayes_error, [0.5] * 3 + [0.0] * 3)
+
+
+def test_the_mean_over_the_neighborhood_is_taken():
+    # With one neighbor: pairs (0,1), (1,0), (2,1), (3,4), (4,3), (5,4), of which only
+    # (2,1) is unequal. Means over each pair: 0, 0, (1 + 0) / 2, 0, 0, 0.
+    points = on_the_line(n_neighbors=1)
+    np.testing.assert_allclose(points.disagreement, [0, 0, 1, 0, 0, 0])
+    np.testing.assert_allclose(points.fractions, [0, 0, 0.5, 0, 0, 0])
+
+
+def test_a_new_row_takes_the_mean_of_its_neighbors():
+    # Next to 2.1 and 1.0: disagreements 1 and 0; next to 11 and 10: none.
+    points = on_the_line(n_neighbors=1)
+    found = points.predict(np.array([[2.4], [10.4]]), None)
+    np.testing.assert_allclose(found, [0.5, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "expected"), [(3, 2), (100, 5), (1600, 16), (40_000, 50), (10**6, 50)]
+)
+def test_the_usual_number_of_neighbors(n_samples, expected):
+    assert usual_neighbors(n_samples) == expected
+
+
+def posterior_of(X):
+    return 1.0 / (1.0 + np.exp(-3.0 * X[:, 0]))
+
+
+def drawn(rng, n):
+    X = rng.uniform(-2.0, 2.0, size=(n, 2))
+    return X, (rng.uniform(size=n) < posterior_of(X)).astype(int)
+
+
+def test_points_follow_the_true_bayes_error_more_closely_than_clusters(rng):
+    X, y = drawn(rng, 3000)
+    true = np.minimum(posterior_of(X), 1.0 - posterior_of(X))
+    found = {}
+    for regions in ("cluster", "point"):
+        smoother = StructuralSmoother(regions=regions, random_state=0).fit(X, y)
+        found[regions] = smoother.bayes_error_[smoother.region_labels_]
+    gap = {name: np.sqrt(np.mean((r - true) ** 2)) for name, r in found.items()}
+    assert gap["point"] < 0.8 * gap["cluster"]
+    assert gap["point"] < 0.06
+
+
+def test_strengths_of_points_have_the_exact_mean_and_follow_the_estimates(rng):
+    X, y = drawn(rng, 800)
+    smoother = StructuralSmoother(0.15, 0.6, regions="point", random_state=0).fit(X, y)
+    assert smoother.sample_strengths_.mean() == pytest.approx(0.15, abs=1e-12)
+    expected = solve_strengths(
+        smoother.points_.bayes_error, np.full(800, 1 / 800), 0.15, 0.6, n_classes=2
+    )
+    np.testing.assert_array_equal(smoother.sample_strengths_, expected)
+    # A cluster has the mean of its samples.
+    for cluster, strength in enumerate(smoother.strengths_):
+        rows = smoother.cluster_labels_ == cluster
+        assert strength == pytest.approx(smoother.sample_strengths_[rows].mean())
+
+
+def test_alpha_auto_is_the_mean_bayes_error_of_the_points(rng):
+    X, y = drawn(rng, 500)
+    smoother = StructuralSmoother("auto", regions="point", random_state=0).fit(X, y)
+    assert smoother.alpha_ == pytest.approx(smoother.points_.bayes_error.mean())
+    # Up to the open end of the box at 1/2.
+    np.testing.assert_allclose(
+        smoother.sample_strengths_, smoother.points_.bayes_error, atol=1e-6
+    )
+
+
+def test_new_rows_lie_on_the_same_line_and_in_the_same_box():
+    bayes_error, weights = np.array([0.0, 0.1, 0.2, 0.4]), np.full(4, 0.25)
+    solved = solve_strengths(bayes_error, weights, 0.1, 1.0, n_classes=2)
+    # With beta 1 and two classes the slope is 1; the mean 0.1 wants a level of
+    # -0.075 before the first is clipped at 0, and (0.4 - 0.7) / 3 = -0.1 after.
+    np.testing.assert_allclose(solved, [0.0, 0.0, 0.1, 0.3], atol=1e-12)
+    others = strengths_of_others(
+        np.array([0.05, 0.3, 0.5]), bayes_error, solved, 0.1, 1.0, n_classes=2
+    )
+    np.testing.assert_allclose(others, [0.0, 0.2, 0.4], atol=1e-12)
+    again = strengths_of_others(bayes_error, bayes_error, solved, 0.1, 1.0, n_classes=2)
+    np.testing.assert_allclose(again, solved, atol=1e-12)
+
+
+def test_where_all_strengths_are_clipped_others_lie_between_them():
+    bayes_error, strengths = np.array([0.0, 0.4]), np.array([0.0, 0.0])
+    others = strengths_of_others(
+        np.array([0.2]), bayes_error, strengths, 0.0, 1.0, n_classes=2
+    )
+    assert others.tolist() == [0.0]
+
+
+def test_without_structure_shrunk_points_are_uniform(rng):
+    X, y = rng.normal(size=(1500, 3)), rng.integers(0, 3, size=1500)
+    smoother = StructuralSmoother(regions="point", shrink=True, random_state=0).fit(
+        X, y
+    )
+    assert smoother.points_.reliability == 0.0
+    assert np.ptp(smoother.sample_strengths_) == 0.0
+    noisy = StructuralSmoother(regions="point", random_state=0).fit(X, y)
+    assert np.ptp(noisy.sample_strengths_) > 0.05
+
+
+def test_with_structure_little_is_drawn_in(rng):
+    X, y = drawn(rng, 2000)
+    smoother = StructuralSmoother(regions="point", shrink=True, random_state=0).fit(
+        X, y
+    )
+    assert 0.8 < smoother.points_.reliability < 1.0
+
+
+def test_labels_shuffled_with_the_obvious_seed_do_not_fill_one_half():
+    n = 1000
+    half = np.random.default_rng(HALVES).permutation(n) % 2
+    for seed in (0, 1, [0, 0], [0, 1]):
+        labels = np.random.default_rng(seed).permutation(n) % 2
+        assert abs(np.corrcoef(half, labels)[0, 1]) < 0.15
+
+
+def test_a_saved_smoother_of_points_is_the_same(rng, tmp_path):
+    X, y = drawn(rng, 300)
+    smoother = StructuralSmoother(regions="point", shrink=True, random_state=0).fit(
+        X, y
+    )
+    smoother.save(tmp_path / "s")
+    loaded = StructuralSmoother.load(tmp_path / "s")
+    np.testing.assert_array_equal(loaded.sample_strengths_, smoother.sample_strengths_)
+    np.testing.assert_array_equal(loaded.bayes_error_, smoother.bayes_error_)
+    new, _ = drawn(rng, 20)
+    np.testing.assert_array_equal(
+        loaded.predict_strength(new), smoother.predict_strength(new)
+    )
+
+
+def test_the_number_of_jobs_changes_nothing(rng):
+    X, y = drawn(rng, 600)
+    new, _ = drawn(rng, 50)
+    one, two = (
+        StructuralSmoother(regions="point", n_jobs=n, random_state=0).fit(X, y)
+        for n in (1, 2)
+    )
+    np.testing.assert_array_equal(one.sample_strengths_, two.sample_strengths_)
+    np.testing.assert_array_equal(one.predict_strength(new), two.predict_strength(new))
+
+
+@pytest.mark.parametrize("wrong", [0, 400, 2.5, "many"])
+def test_a_wrong_number_of_neighbors_is_refused(overlapping, wrong):
+    with pytest.raises(InvalidInputError, match="n_neighbors"):
+        StructuralSmoother(regions="point", n_neighbors=wrong).fit(*overlapping)
