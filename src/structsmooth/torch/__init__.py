@@ -1,4 +1,4 @@
-"""PyTorch: losses, data sets and an autoencoder for structural label smoothing."""
+"""PyTorch: losses, data sets, an autoencoder, and features from a first model."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from structsmooth.torch.autoencoder import Autoencoder
 from structsmooth.torch.data import SmoothedDataset
 from structsmooth.torch.functional import structural_cross_entropy
 from structsmooth.torch.losses import StructuralCrossEntropyLoss
+from structsmooth.torch.out_of_fold import out_of_fold_outputs
 
 __all__ = [
     "Autoencoder",
     "SmoothedDataset",
     "StructuralCrossEntropyLoss",
+    "out_of_fold_outputs",
     "structural_cross_entropy",
 ]

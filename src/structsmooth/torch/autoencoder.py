@@ -28,7 +28,7 @@ from structsmooth.torch.networks import (
     initialize,
 )
 from structsmooth.torch.standardize import Standardization
-from structsmooth.torch.threads import cpu_threads
+from structsmooth.torch.threads import cpu_threads, resolve_device
 from structsmooth.torch.training import train
 from structsmooth.validation import (
     check_choice,
@@ -166,7 +166,7 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         shape = _shape_of_samples(X)
         rows = self._check_rows(X, reset=True)
         image_shape = self._resolve_image_shape(shape)
-        device = _resolve_device(self.device)
+        device = resolve_device(self.device)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         generator = torch.Generator().manual_seed(int(seed))
         network = initialize(self._build(rows.shape[1], image_shape), generator)
@@ -265,7 +265,7 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         batch; for convolutions that would take too long.
         """
         dtype = torch.float64 if self.image_shape_ is None else torch.float32
-        device = _resolve_device(self.device)
+        device = resolve_device(self.device)
         part = copy.deepcopy(getattr(self.network_, name))
         return part.to(device, dtype), dtype, device
 
@@ -362,16 +362,3 @@ def _shape_of_samples(X: Any) -> tuple[int, ...]:
 
 def _parts(n_rows: int) -> list[slice]:
     return [slice(start, start + _ROWS) for start in range(0, n_rows, _ROWS)]
-
-
-def _resolve_device(name: str | None) -> torch.device:
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        device = torch.device(name or "cpu")
-        torch.empty(0, device=device)
-    except (AssertionError, RuntimeError, TypeError) as error:
-        raise InvalidInputError(
-            f"device {name!r} is not to be had here: {str(error).splitlines()[0]}"
-        ) from None
-    return device

@@ -1,4 +1,4 @@
-"""How many threads PyTorch computes with, for a while."""
+"""Where PyTorch computes, and with how many threads for a while."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import torch
+
+from structsmooth.errors import InvalidInputError
 
 
 @contextmanager
@@ -24,3 +26,17 @@ def cpu_threads(n_threads: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def resolve_device(name: str | None) -> torch.device:
+    """Return the device of a name; None is the CPU, "auto" a GPU if there is one."""
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        device = torch.device(name or "cpu")
+        torch.empty(0, device=device)
+    except (AssertionError, RuntimeError, TypeError) as error:
+        raise InvalidInputError(
+            f"device {name!r} is not to be had here: {str(error).splitlines()[0]}"
+        ) from None
+    return device

@@ -1,0 +1,241 @@
+"""Features from a first model: each sample seen by one that did not train on it.
+
+Strengths are only as good as the space that they are measured in, and distances between
+pixels say little. The outputs of a trained model say much, but a model knows its own
+training labels: where it has learned them by heart, no classes overlap. So the data are
+split into folds, and each fold is embedded by a model that was trained on the others.
+Log-probabilities mean the same in all of them, which inner layers do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+from sklearn.utils import check_random_state
+from torch import Tensor, nn
+
+from structsmooth.errors import InvalidInputError
+from structsmooth.progress import Progress, Stage
+from structsmooth.torch.functional import structural_cross_entropy
+from structsmooth.torch.threads import cpu_threads, resolve_device
+from structsmooth.validation import (
+    check_integer,
+    check_label_structure,
+    check_n_jobs,
+    check_real,
+    encode_labels,
+)
+
+# Rows that are embedded at a time.
+_ROWS = 1024
+
+
+def out_of_fold_outputs(
+    build: Callable[[], nn.Module],
+    X: Any,
+    y: ArrayLike,
+    *,
+    n_folds: int = 5,
+    epochs: int = 10,
+    batch_size: int = 128,
+    learning_rate: float = 1e-3,
+    groups: ArrayLike | None = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    device: str | None = None,
+    verbose: int = 0,
+) -> NDArray[np.float32]:
+    """Return log-probabilities of each sample by a model that did not train on it.
+
+    Made for ``StructuralSmoother(reducer="none").fit(outputs, y)``: strengths measured
+    where a model of yours confuses the classes. Costs ``n_folds`` short trainings.
+
+    Parameters
+    ----------
+    build : callable
+        Returns a new network, from a batch of X to one score for each class.
+    X : array-like or Tensor of shape (n, ...)
+        What the network reads, in the shape and the units that it wants; given to it
+        in float32.
+    y : array-like of shape (n,)
+        Labels of any kind.
+    n_folds : int, default=5
+        Parts, each embedded by a model of the others.
+    epochs, batch_size, learning_rate
+        Of the training with Adam, on labels that are not smoothed.
+    groups : array-like of shape (n,), optional
+        Samples of one group, such as a speaker, stay in one fold.
+    random_state : int, RandomState instance or None, default=None
+        Seed of folds, weights and order. PyTorch's global generator is set by it while
+        a network is built, and put back afterwards.
+    n_jobs : int, optional
+        Threads on a CPU, as in joblib; None is one. The last bits depend on it.
+    device : {None, "cpu", "cuda", "auto"} or str, default=None
+        None is the CPU; "auto" is a GPU if there is one.
+    verbose : int, default=0
+        Above 0, a progress bar on standard error.
+
+    Returns
+    -------
+    ndarray of shape (n, K), float32
+        Log-probabilities, in the order of the sorted labels.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklearn.datasets import load_digits
+    >>> from structsmooth import StructuralSmoother
+    >>> from structsmooth.torch import out_of_fold_outputs
+    >>> X, y = load_digits(return_X_y=True)
+    >>> outputs = out_of_fold_outputs(
+    ...     lambda: torch.nn.Linear(64, 10), X / 16.0, y, epochs=2, random_state=0
+    ... )
+    >>> outputs.shape
+    (1797, 10)
+    >>> smoother = StructuralSmoother(reducer="none", random_state=0).fit(outputs, y)
+    """
+    rows = _check_rows(X)
+    classes, coded = encode_labels(y, len(rows))
+    check_label_structure(classes, len(rows))
+    check_integer(epochs, "epochs", 1)
+    check_integer(batch_size, "batch_size", 1)
+    check_n_jobs(n_jobs)
+    if not check_real(learning_rate, "learning_rate", 0.0) > 0.0:
+        raise InvalidInputError("learning_rate must be above 0, got 0")
+    place = resolve_device(device)
+    seed = int(check_random_state(random_state).randint(2**31 - 1))
+    folds = _folds(coded, groups, n_folds, seed)
+    labels = torch.from_numpy(coded)
+    outputs = np.empty((len(rows), len(classes)), dtype=np.float32)
+    with (
+        cpu_threads(effective_n_jobs(n_jobs)),
+        Progress(verbose > 0) as progress,
+        progress.stage("first models", n_folds * epochs) as stage,
+    ):
+        for number, (others, fold) in enumerate(folds):
+            network = _built(build, seed + number).to(place)
+            _train(
+                network,
+                rows,
+                labels,
+                others,
+                generator=torch.Generator().manual_seed(seed + number),
+                epochs=epochs,
+                batch_size=batch_size,
+                learning_rate=learning_rate,
+                device=place,
+                stage=stage,
+            )
+            outputs[fold] = _embed(network, rows, fold, len(classes), place)
+    return outputs
+
+
+def _check_rows(X: Any) -> Tensor:
+    rows = (
+        X.detach().cpu() if isinstance(X, Tensor) else torch.from_numpy(np.asarray(X))
+    )
+    if rows.ndim < 2 or len(rows) < 2:
+        raise InvalidInputError(
+            f"X must have at least 2 samples of at least one axis each, got shape "
+            f"{tuple(rows.shape)}"
+        )
+    if not bool(torch.isfinite(rows).all()):
+        raise InvalidInputError("X must have finite numbers only, got nan or infinity")
+    return rows
+
+
+def _folds(
+    coded: NDArray[np.int64], groups: ArrayLike | None, n_folds: int, seed: int
+) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    n_folds = check_integer(n_folds, "n_folds", 2)
+    smallest = int(np.bincount(coded).min())
+    if smallest < n_folds:
+        raise InvalidInputError(
+            f"every class needs at least n_folds={n_folds} samples, so that models of "
+            f"the other folds know it; the smallest has {smallest}"
+        )
+    if groups is None:
+        splitter = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+        return list(splitter.split(coded, coded))
+    given = np.asarray(groups)
+    if given.shape != coded.shape:
+        raise InvalidInputError(
+            f"groups must have one entry for each of {len(coded)} samples, got shape "
+            f"{given.shape}"
+        )
+    by_group = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
+    return list(by_group.split(coded, coded, given))
+
+
+def _built(build: Callable[[], nn.Module], seed: int) -> nn.Module:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        network = build()
+    if not isinstance(network, nn.Module):
+        raise InvalidInputError(
+            f"build must return a torch.nn.Module, got {type(network).__name__}"
+        )
+    return network
+
+
+def _train(
+    network: nn.Module,
+    rows: Tensor,
+    labels: Tensor,
+    chosen: NDArray[np.int64],
+    *,
+    generator: torch.Generator,
+    epochs: int,
+    batch_size: int,
+    learning_rate: float,
+    device: torch.device,
+    stage: Stage,
+) -> None:
+    optimizer = torch.optim.Adam(network.parameters(), lr=learning_rate)
+    numbers = torch.from_numpy(chosen)
+    network.train()
+    with torch.enable_grad():
+        for _ in range(epochs):
+            shuffled = numbers[torch.randperm(len(numbers), generator=generator)]
+            for batch in torch.split(shuffled, batch_size):
+                if len(batch) == 1 and len(numbers) > 1:
+                    continue  # batch normalization could make nothing of it
+                optimizer.zero_grad()
+                scores = network(rows[batch].float().to(device))
+                loss = structural_cross_entropy(scores, labels[batch].to(device), 0.0)
+                loss.backward()  # type: ignore[no-untyped-call]
+                optimizer.step()
+            stage.advance()
+
+
+def _embed(
+    network: nn.Module,
+    rows: Tensor,
+    chosen: NDArray[np.int64],
+    n_classes: int,
+    device: torch.device,
+) -> NDArray[np.float32]:
+    network.eval()
+    parts = []
+    with torch.no_grad():
+        for batch in torch.split(torch.from_numpy(chosen), _ROWS):
+            scores = network(rows[batch].float().to(device))
+            if scores.shape != (len(batch), n_classes):
+                raise InvalidInputError(
+                    f"the network must return one score for each of {n_classes} "
+                    f"classes, got shape {tuple(scores.shape)} for {len(batch)} samples"
+                )
+            parts.append(scores.log_softmax(dim=1).float().cpu().numpy())
+    found: NDArray[np.float32] = np.concatenate(parts)
+    if not np.isfinite(found).all():
+        raise InvalidInputError(
+            "a first model diverged; expected a smaller learning_rate, or X in units "
+            "that the network can read"
+        )
+    return found
