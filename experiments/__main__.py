@@ -34,6 +34,7 @@ KINDS = {
     "panels": "experiments.panels",
     "critical": "experiments.critical",
     "humans": "experiments.humans",
+    "beyond": "experiments.beyond",
 }
 BUILT_ON_STUDIES = ("critical", "panels")
 

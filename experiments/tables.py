@@ -33,7 +33,12 @@ def mean_and_spread(values: np.ndarray, digits: int = 2) -> str:
     return f"{values.mean():.{digits}f} ± {values.std(ddof=1):.{digits}f}"
 
 
-def _paired(values: np.ndarray, reference: np.ndarray, n_intervals: int = 1):
+def _paired(
+    values: np.ndarray,
+    reference: np.ndarray,
+    n_intervals: int = 1,
+    test_ratio: float = 0.0,
+):
     return paired_difference(
         "",
         "",
@@ -42,15 +47,20 @@ def _paired(values: np.ndarray, reference: np.ndarray, n_intervals: int = 1):
         reference,
         confidence=0.95,
         n_intervals=n_intervals,
-        test_ratio=0.0,
+        test_ratio=test_ratio,
     )
 
 
-def difference(values: np.ndarray, reference: np.ndarray, digits: int = 2) -> str:
+def difference(
+    values: np.ndarray,
+    reference: np.ndarray,
+    digits: int = 2,
+    test_ratio: float = 0.0,
+) -> str:
     """Return the mean paired difference and its interval; of one pair, just it."""
     if len(values) == 1:
         return f"{values[0] - reference[0]:+.{digits}f}"
-    found = _paired(values, reference)
+    found = _paired(values, reference, test_ratio=test_ratio)
     low, high = (f"{end:+.{digits}f}" for end in (found.low, found.high))
     return f"{found.mean:+.{digits}f} ({low} to {high})"
 

@@ -1,0 +1,6 @@
+"""Beyond the paper: ways to find strengths, side by side, on the same splits."""
+
+from experiments.beyond.runner import run
+from experiments.beyond.table import table
+
+__all__ = ["run", "table"]

@@ -1,0 +1,97 @@
+"""The methods side by side: at each alpha, and with alpha chosen on validation rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from experiments import tables
+from experiments.beyond.methods import METHODS
+from experiments.records import read
+from structsmooth.errors import FileFormatError
+
+METRICS = (("error", 100.0, 2), ("nll", 1.0, 3), ("ece", 100.0, 2), ("aurc", 100.0, 2))
+TITLES = {"error": "error, %", "nll": "NLL", "ece": "ECE, %", "aurc": "AURC, %"}
+ALONE = ("none", "temperature")
+CHOSEN = "chosen"
+
+
+class Finished:
+    """The runs of the seeds that are complete."""
+
+    def __init__(self, results: Path) -> None:
+        self.settings, runs = read(results)
+        n_rows = 2 + (len(METHODS) - 1) * len(self.settings["alphas"])
+        by_seed: dict[int, dict] = {}
+        for run in runs:
+            key = run["config"]["method"], run["config"]["alpha"]
+            by_seed.setdefault(run["seed"], {})[key] = run
+        self.seeds = {s: found for s, found in by_seed.items() if len(found) == n_rows}
+        if not self.seeds:
+            raise FileFormatError(f"there are no finished seeds in {results} yet")
+
+    def values(self, method: str, alpha, metric: str) -> np.ndarray:
+        """Return a metric over the seeds; alpha may be "chosen", by validation NLL."""
+        return np.array(
+            [self._run(s, method, alpha)["metrics"][metric] for s in sorted(self.seeds)]
+        )
+
+    def _run(self, seed: int, method: str, alpha) -> dict:
+        found = self.seeds[seed]
+        if method in ALONE:
+            return found[method, 0.0]
+        if alpha != CHOSEN:
+            return found[method, alpha]
+        alphas = self.settings["alphas"]
+        return min(
+            (found[method, a] for a in alphas), key=lambda run: run["validation"]["nll"]
+        )
+
+    @property
+    def test_ratio(self) -> float:
+        """Rows tested for each row trained on, where splits of one set share rows."""
+        if self.settings["data"] in ("timit", "synthetic"):
+            return 0.0
+        n_train, _, n_test = next(iter(self.seeds[min(self.seeds)].values()))["n_rows"]
+        return n_test / n_train
+
+
+def table(config: dict, results: Path) -> str:  # noqa: ARG001 (the file has it)
+    """Return all tables of an experiment, as Markdown."""
+    finished = Finished(results)
+    settings = finished.settings
+    parts = [
+        f"{len(finished.seeds)} of {settings['n_seeds']} seeds. Model: "
+        f"{settings['model']} {settings.get('model_options', {})}. In brackets the "
+        "difference to uniform smoothing of the same alpha with its 95 % interval, "
+        "paired by seed and each for itself"
+        + (
+            ", widened for splits that share rows (Nadeau and Bengio)"
+            if finished.test_ratio
+            else ""
+        )
+        + ". Lower is better.\n"
+    ]
+    for alpha in (*settings["alphas"], CHOSEN):
+        named = "chosen by validation NLL" if alpha == CHOSEN else alpha
+        parts += [f"## alpha {named}\n", _table_of(finished, alpha)]
+    return "\n".join(parts)
+
+
+def _table_of(finished: Finished, alpha) -> str:
+    lines = []
+    for method in (*ALONE, *METHODS[1:]):
+        cells = [method]
+        for metric, factor, digits in METRICS:
+            values = factor * finished.values(method, alpha, metric)
+            cell = f"{values.mean():.{digits}f}"
+            if method != "uniform":
+                rival = factor * finished.values("uniform", alpha, metric)
+                gap = tables.difference(
+                    values, rival, digits, test_ratio=finished.test_ratio
+                )
+                cell += f" [{gap}]"
+            cells.append(cell)
+        lines.append(cells)
+    return tables.markdown(["method", *(TITLES[m] for m, _, _ in METRICS)], lines)

@@ -1,0 +1,108 @@
+"""Ways to find strengths side by side, at a toy size."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("lightgbm")
+
+from experiments import configs
+from experiments.beyond import run, table
+from experiments.beyond.methods import METHODS, Strengths
+from experiments.beyond.runner import parts_of
+from experiments.beyond.temperature import fit_temperature, scale
+from experiments.records import read
+
+SMALL = {
+    "mlp": {"hidden": [4], "epochs": 1},
+    "lightgbm": {"n_estimators": 2, "min_child_samples": 2},
+}
+NAMES = [name for name in configs.names() if name.startswith("beyond-")]
+
+
+def toy(name):
+    config = configs.load(name)
+    config = {k: v for k, v in config.items() if k not in configs.WORDS}
+    changes = {"n_seeds": 2, "alphas": [0.1, "auto"]}
+    changes |= {"model_options": SMALL[config["model"]], "smoother": {"n_clusters": 2}}
+    return configs.merge(config, changes)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_experiment_runs_and_is_read_by_its_table(toy_data, tmp_path, name):
+    config, results = toy(name), tmp_path / "r.jsonl"
+    run(config, results)
+    _, runs = read(results)
+    assert len(runs) == 2 * (2 + 6 * 2)
+    for found in runs:
+        if found["config"]["alpha"] != "auto":
+            assert found["mean_strength"] == pytest.approx(found["config"]["alpha"])
+    text = table(config, results)
+    assert text.count("| temperature |") == 3
+    assert "## alpha chosen by validation NLL" in text
+    before = results.read_text()
+    run(config, results)
+    assert results.read_text() == before
+
+
+def test_a_killed_run_repeats_nothing(toy_data, tmp_path):
+    config, results = toy("beyond-digits-lightgbm"), tmp_path / "r.jsonl"
+    run(config, results)
+    lines = results.read_text().splitlines(keepends=True)
+    results.write_text("".join(lines[:9]) + lines[9][:30])
+    run(config, results)
+
+    def facts(runs):
+        return [(r["config"], r["seed"], r["metrics"]) for r in runs]
+
+    again = read(results)[1]
+    assert len(again) == len(lines) - 1
+    whole = tmp_path / "whole.jsonl"
+    whole.write_text("".join(lines))
+    assert facts(again) == facts(read(whole)[1])
+
+
+def test_strengths_share_their_mean_and_differ_in_where(overlapping):
+    X, y = overlapping
+    strengths = Strengths(X, y, {"n_clusters": 4}, seed=0)
+    found = {method: strengths(method, 0.1) for method in METHODS}
+    assert not found["none"].any()
+    for method in METHODS[1:]:
+        assert found[method].mean() == pytest.approx(0.1)
+    assert np.ptp(found["uniform"]) == 0.0
+    # The one group that mixes the classes is smoothed most, but not when shuffled.
+    mixed = np.abs(X).max(axis=1) < 6.0
+    for method in ("cluster", "shrunk", "point", "point, shrunk"):
+        assert found[method][mixed].mean() > 1.5 * found[method][~mixed].mean()
+    control, source = found["shuffled"], found["point, shrunk"]
+    np.testing.assert_allclose(np.sort(control), np.sort(source))
+    assert abs(np.corrcoef(control, mixed)[0, 1]) < 0.2
+
+
+def test_uniform_auto_has_the_estimated_bayes_error(overlapping):
+    X, y = overlapping
+    strengths = Strengths(X, y, {"n_clusters": 4}, seed=0)
+    smoother = strengths.smoother("cluster")
+    expected = smoother.cluster_weights_ @ smoother.bayes_error_lower_
+    np.testing.assert_allclose(strengths("uniform", "auto"), expected)
+
+
+def test_parts_share_no_row_and_speakers_stay_apart(toy_data):
+    for name in ("beyond-digits-mlp", "beyond-higgs-mlp", "beyond-timit-mlp"):
+        parts = parts_of(toy(name), seed=1)
+        rows = [
+            {row.tobytes() for row in part[0]}
+            for part in (parts.train, parts.validation, parts.test)
+        ]
+        assert sum(map(len, rows)) == len(set.union(*rows))
+        other = parts_of(toy(name), seed=2)
+        assert not np.array_equal(parts.train[1], other.train[1])
+
+
+def test_the_temperature_of_honest_probabilities_is_one(rng):
+    p = rng.dirichlet([1.0, 1.0, 1.0], size=20_000)
+    y = (rng.uniform(size=(20_000, 1)) > p.cumsum(axis=1)).sum(axis=1)
+    assert fit_temperature(p, y) == pytest.approx(1.0, abs=0.03)
+    sharp = p**3 / (p**3).sum(axis=1, keepdims=True)
+    assert fit_temperature(sharp, y) == pytest.approx(3.0, abs=0.1)
+    np.testing.assert_allclose(scale(sharp, 3.0), p, atol=1e-9)
