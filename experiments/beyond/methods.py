@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from experiments.beyond.overlap import soft_labels
 from structsmooth import StructuralSmoother, shuffled_strengths, solve_strengths
 from structsmooth.strengths import resolve_alpha_beta
 
@@ -16,7 +17,15 @@ SMOOTHERS = {
     "point, shrunk": {"regions": "point", "shrink": True},
 }
 SHUFFLED = "shuffled"
-METHODS = ("none", "uniform", *SMOOTHERS, SHUFFLED)
+# The strengths of "cluster", with the mass on the classes that overlap there.
+OVERLAP = "overlap"
+METHODS = ("none", "uniform", *SMOOTHERS, OVERLAP, SHUFFLED)
+
+
+def methods_of(config: dict) -> tuple[str, ...]:
+    """Return the methods that a model can be trained by."""
+    takes_soft_labels = config["model"] == "mlp"
+    return tuple(m for m in METHODS if m != OVERLAP or takes_soft_labels)
 
 
 class Strengths:
@@ -39,11 +48,13 @@ class Strengths:
     def __call__(self, method: str, alpha: float | str) -> np.ndarray:
         """Return the strength of each row; "auto" is the estimated Bayes error.
 
-        All smoothers have the slope of their own, beta "auto".
+        All smoothers have the slope of their own, beta "auto". Those of "overlap" are
+        soft labels already, of shape (n, K).
         """
         if method == "none":
             return np.zeros(len(self.y))
-        source = {"uniform": "cluster", SHUFFLED: "point, shrunk"}.get(method, method)
+        sources = {"uniform": "cluster", OVERLAP: "cluster", SHUFFLED: "point, shrunk"}
+        source = sources.get(method, method)
         if method == "uniform" and alpha != "auto":
             return np.full(len(self.y), alpha)
         smoother = self.smoother(source)
@@ -56,4 +67,5 @@ class Strengths:
             values = shuffled_strengths(
                 values, where[1], n_classes=self.n_classes, random_state=self.seed
             )
-        return values[smoother.region_labels_]
+        found = values[smoother.region_labels_]
+        return soft_labels(smoother, self.y, found) if method == OVERLAP else found

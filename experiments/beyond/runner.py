@@ -16,7 +16,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import GroupShuffleSplit, train_test_split
 
 from experiments import datasets
-from experiments.beyond.methods import METHODS, Strengths
+from experiments.beyond.methods import Strengths, methods_of
 from experiments.beyond.temperature import fit_temperature, scale
 from experiments.models import build
 from experiments.records import Records
@@ -69,7 +69,7 @@ def rows_of(config: dict) -> list[dict]:
     rows = [{"method": "none", "alpha": 0.0}]
     rows += [
         {"method": method, "alpha": alpha}
-        for method in METHODS[1:]
+        for method in methods_of(config)[1:]
         for alpha in config["alphas"]
     ]
     return rows
@@ -96,6 +96,9 @@ def _measure(train, parts: Parts, row: dict, seed: int, strengths) -> list[dict]
     X, y = parts.train
     predict = train(X, y, strengths, int(y.max()) + 1, seed)
     held, test = predict(parts.validation[0]), predict(parts.test[0])
+    mass = strengths
+    if strengths.ndim == 2:  # soft labels: what is not on the own class
+        mass = 1.0 - strengths[np.arange(len(y)), y]
 
     def record(config, at_validation, at_test, **more):
         return {
@@ -103,8 +106,8 @@ def _measure(train, parts: Parts, row: dict, seed: int, strengths) -> list[dict]
             "seed": seed,
             "validation": evaluate(parts.validation[1], at_validation),
             "metrics": evaluate(parts.test[1], at_test),
-            "mean_strength": float(strengths.mean()),
-            "deviation": float(strengths.std()),
+            "mean_strength": float(mass.mean()),
+            "deviation": float(mass.std()),
             "n_rows": [len(y), len(parts.validation[1]), len(parts.test[1])],
             "seconds": round(time.perf_counter() - started, 2),
             **more,

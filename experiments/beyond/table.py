@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from experiments import tables
-from experiments.beyond.methods import METHODS
+from experiments.beyond.methods import methods_of
 from experiments.records import read
 from structsmooth.errors import FileFormatError
 
@@ -22,7 +22,8 @@ class Finished:
 
     def __init__(self, results: Path) -> None:
         self.settings, runs = read(results)
-        n_rows = 2 + (len(METHODS) - 1) * len(self.settings["alphas"])
+        self.methods = methods_of(self.settings)[1:]
+        n_rows = 2 + len(self.methods) * len(self.settings["alphas"])
         by_seed: dict[int, dict] = {}
         for run in runs:
             key = run["config"]["method"], run["config"]["alpha"]
@@ -81,7 +82,7 @@ def table(config: dict, results: Path) -> str:  # noqa: ARG001 (the file has it)
 
 def _table_of(finished: Finished, alpha) -> str:
     lines = []
-    for method in (*ALONE, *METHODS[1:]):
+    for method in (*ALONE, *finished.methods):
         cells = [method]
         for metric, factor, digits in METRICS:
             values = factor * finished.values(method, alpha, metric)

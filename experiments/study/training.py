@@ -94,13 +94,16 @@ def train(
     """Return a trained network.
 
     The seed decides first weights and batches, so that runs that differ only in their
-    strengths are paired.
+    strengths are paired. In place of strengths there may be soft labels, of shape (n,
+    K).
     """
     torch.manual_seed(seed)
     network = build().to(inputs.device)
     order = torch.Generator().manual_seed(seed)
     labels = torch.from_numpy(np.asarray(y, dtype=np.int64)).to(inputs.device)
     strength = torch.from_numpy(strengths.astype(np.float32)).to(inputs.device)
+    if strengths.ndim == 2:  # they are soft labels already
+        labels, strength = strength, torch.zeros(len(y), device=inputs.device)
     optimizer = recipe.optimizer_for(network)
     for epoch in range(recipe.epochs):
         if epoch >= round(recipe.drop_at * recipe.epochs):

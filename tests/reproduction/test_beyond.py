@@ -9,9 +9,12 @@ pytest.importorskip("lightgbm")
 from experiments import configs
 from experiments.beyond import run, table
 from experiments.beyond.methods import METHODS, Strengths
+from experiments.beyond.overlap import shares
 from experiments.beyond.runner import parts_of
 from experiments.beyond.temperature import fit_temperature, scale
 from experiments.records import read
+
+from structsmooth import smooth_labels
 
 SMALL = {
     "mlp": {"hidden": [4], "epochs": 1},
@@ -33,7 +36,8 @@ def test_every_experiment_runs_and_is_read_by_its_table(toy_data, tmp_path, name
     config, results = toy(name), tmp_path / "r.jsonl"
     run(config, results)
     _, runs = read(results)
-    assert len(runs) == 2 * (2 + 6 * 2)
+    n_methods = 7 if config["model"] == "mlp" else 6
+    assert len(runs) == 2 * (2 + n_methods * 2)
     for found in runs:
         if found["config"]["alpha"] != "auto":
             assert found["mean_strength"] == pytest.approx(found["config"]["alpha"])
@@ -66,9 +70,13 @@ def test_strengths_share_their_mean_and_differ_in_where(overlapping):
     X, y = overlapping
     strengths = Strengths(X, y, {"n_clusters": 4}, seed=0)
     found = {method: strengths(method, 0.1) for method in METHODS}
+    soft = found.pop("overlap")
+    np.testing.assert_allclose(soft.sum(axis=1), 1.0)
+    own = soft[np.arange(len(y)), y]
+    np.testing.assert_allclose(1.0 - own, found["cluster"], atol=1e-12)
     assert not found["none"].any()
-    for method in METHODS[1:]:
-        assert found[method].mean() == pytest.approx(0.1)
+    for method, values in found.items():
+        assert values.mean() == pytest.approx(0.0 if method == "none" else 0.1)
     assert np.ptp(found["uniform"]) == 0.0
     # The one group that mixes the classes is smoothed most, but not when shuffled.
     mixed = np.abs(X).max(axis=1) < 6.0
@@ -106,3 +114,32 @@ def test_the_temperature_of_honest_probabilities_is_one(rng):
     sharp = p**3 / (p**3).sum(axis=1, keepdims=True)
     assert fit_temperature(sharp, y) == pytest.approx(3.0, abs=0.1)
     np.testing.assert_allclose(scale(sharp, 3.0), p, atol=1e-9)
+
+
+def test_the_mass_goes_to_the_classes_that_overlap():
+    # Class 0 has 15 edges to class 1 and none to class 2. Led by five edges' worth of
+    # even shares, 2.5 each: 17.5 and 2.5 of 20.
+    crossing = np.array([[0, 15, 0], [15, 0, 0], [0, 0, 0]])
+    even = (1.0 - np.eye(3)) / 2.0
+    found = shares(crossing, even)
+    np.testing.assert_allclose(found[0], [0.0, 0.875, 0.125])
+    np.testing.assert_allclose(found[2], [0.5, 0.5, 0.0])
+
+
+def test_soft_labels_can_be_trained_on(rng):
+    import torch
+    from experiments.study import networks, training
+
+    X, y = rng.normal(size=(30, 3)).astype(np.float32), rng.integers(0, 3, size=30)
+    strengths = rng.uniform(0.0, 0.3, size=30)
+    recipe = training.Recipe(epochs=2, batch_size=8)
+    inputs = training.Inputs.fit(X, torch.device("cpu"))
+
+    def weights(labels):
+        network = training.train(
+            lambda: networks.perceptron(3, [], 3), X, y, labels, recipe, inputs, seed=1
+        )
+        return network[0].weight
+
+    soft = smooth_labels(y, strengths, 3)
+    torch.testing.assert_close(weights(soft), weights(strengths), atol=1e-5, rtol=1e-5)
