@@ -1,4 +1,4 @@
-"""Figure 4: the cross-entropy on test rows along the training."""
+"""Figure 4, the cross-entropy along the training, or what the clusters change."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from pathlib import Path
 import numpy as np
 
 from experiments import figures
-from experiments.study.table import Finished
+from experiments.study.rows import row_of
+from experiments.study.table import METRICS, TITLES, Finished
 
 
 def figure(config: dict, results: Path) -> list[Path]:  # noqa: ARG001
-    """Draw the curves of a study, one panel for each alpha."""
+    """Draw the curves, one panel for each alpha, or the metrics by clusters."""
     finished = Finished(results)
+    if len(finished.config["n_clusters"]) > 1:
+        return [_by_clusters(finished, results.with_suffix(".png"))]
     alphas = finished.config["alphas"]
     plot, axes = figures.row(len(alphas), sharey=True)
     for axis, alpha in zip(axes, alphas, strict=True):
@@ -34,7 +37,32 @@ def panel(axis, finished: Finished, alpha: float, *, with_none: bool = True) -> 
         label = row["method"]
         if row["beta"] is not None:
             label += f", beta {row['beta']:g}"
-            if len(finished.config["n_clusters"]) > 1:
-                label += f", {row['n_clusters']} clusters"
         figures.curve(axis, row["method"], runs[0]["curve"]["epoch"], curves, label)
     axis.set_xlabel("epoch")
+
+
+def _by_clusters(finished: Finished, path: Path) -> Path:
+    """Draw the metrics over the number of clusters, with ranges over the seeds."""
+    config = finished.config
+    numbers, alpha = config["n_clusters"], config["alphas"][0]
+    plot, axes = figures.row(len(METRICS))
+    for axis, (metric, factor, _) in zip(axes, METRICS, strict=True):
+        flat = {"none": row_of("none", 0.0), "uniform": row_of("uniform", alpha)}
+        rows = {name: [row] * len(numbers) for name, row in flat.items()}
+        rows["structural"] = [
+            row_of("structural", alpha, finished.best[alpha, number], number)
+            for number in numbers
+        ]
+        for method, found in rows.items():
+            values = [
+                factor * finished.values(row, metric, finished.seeds(row))
+                for row in found
+            ]
+            label = method if method == "none" else f"{method}, alpha {alpha:g}"
+            figures.curve(axis, method, numbers, np.array(values).T, label)
+        axis.set_xscale("log", base=2)
+        axis.set_xticks(numbers, [f"{number}" for number in numbers])
+        axis.set_xlabel("clusters")
+        axis.set_title(TITLES[metric])
+    axes[0].legend()
+    return figures.save(plot, path)
