@@ -9,7 +9,7 @@ import sys
 import time
 
 import torch
-import torch.nn.functional as F  # noqa: N812
+import torch.nn.functional as F  # noqa: N812 (PyTorch's own name for it)
 
 from structsmooth.torch import structural_cross_entropy
 

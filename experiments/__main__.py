@@ -30,6 +30,7 @@ KINDS = {
     "comparison": "experiments.comparisons",
     "synthetic": "experiments.synthetic",
     "clusters": "experiments.synthetic.clusters",
+    "neighbors": "experiments.synthetic.neighbors",
     "study": "experiments.study",
     "panels": "experiments.panels",
     "critical": "experiments.critical",
@@ -86,19 +87,17 @@ def _do(command: str, name: str, scale: str, n_jobs: int) -> None:
     if command == "run":
         kind.run(settings, results, n_jobs)
     if command in ("run", "table"):
-        _write_table(kind, config, settings, results, name)
+        _write_table(kind, config, results, name)
     if command == "figure":
         if not hasattr(kind, "figure"):
             print(f"{name} has no figure, only a table")
             return
-        for path in kind.figure(settings, results):
+        for path in kind.figure(results):
             print(f"wrote {path}")
 
 
-def _write_table(
-    kind: ModuleType, config: dict, settings: dict, results: Path, name: str
-) -> None:
-    table = kind.table(settings, results)
+def _write_table(kind: ModuleType, config: dict, results: Path, name: str) -> None:
+    table = kind.table(results)
     note = f"\n{config['note']}\n" if "note" in config else ""
     how = f"python -m experiments run {name}"
     if config["scale"] != "cpu":

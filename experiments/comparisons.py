@@ -11,7 +11,7 @@ from structsmooth.compare import Comparison, compare
 from structsmooth.errors import FileFormatError
 
 
-def run(config: dict, results: Path, n_jobs: int = 1) -> None:  # noqa: ARG001
+def run(config: dict, results: Path, n_jobs: int = 1) -> None:
     """Train what is left of a comparison."""
     if config["scale"] != "cpu":
         raise FileFormatError(
@@ -22,7 +22,7 @@ def run(config: dict, results: Path, n_jobs: int = 1) -> None:  # noqa: ARG001
         data.X,
         data.y,
         build(config["model"], config.get("model_options", {})),
-        smoother=StructuralSmoother(**config.get("smoother", {})),
+        smoother=StructuralSmoother(n_jobs=n_jobs, **config.get("smoother", {})),
         test=data.test,
         groups=data.groups,
         results=results,
@@ -31,7 +31,7 @@ def run(config: dict, results: Path, n_jobs: int = 1) -> None:  # noqa: ARG001
     )
 
 
-def table(config: dict, results: Path) -> str:  # noqa: ARG001 (the file has it)
+def table(results: Path) -> str:
     """Return what is in a file of results, as Markdown."""
     result = Comparison.load(results)
     facts = result.description

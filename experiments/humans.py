@@ -27,7 +27,7 @@ SMOOTHERS = {
 }
 
 
-def run(config: dict, results: Path, n_jobs: int = 1) -> None:  # noqa: ARG001
+def run(config: dict, results: Path, n_jobs: int = 1) -> None:
     """Estimate what is left."""
     study = configs.study(config["study"], config)
     used = {name: study.get(name) for name in FEATURES_DEPEND_ON}
@@ -42,14 +42,18 @@ def run(config: dict, results: Path, n_jobs: int = 1) -> None:  # noqa: ARG001
             for seed in range(config["n_seeds"]):
                 row = {"features": features, "n_clusters": n_clusters}
                 if not records.has(row, seed):
-                    records.add([_compare(row, seed, X, split.y_test, disagreement)])
+                    smoother = StructuralSmoother(
+                        n_clusters=n_clusters,
+                        random_state=seed,
+                        n_jobs=n_jobs,
+                        **SMOOTHERS[features],
+                    )
+                    smoother.fit(np.asarray(X, dtype=np.float32), split.y_test)
+                    records.add([_compare(row, seed, smoother, disagreement)])
 
 
-def _compare(row: dict, seed: int, X, y, disagreement: np.ndarray) -> dict:
+def _compare(row: dict, seed: int, smoother, disagreement: np.ndarray) -> dict:
     started = time.perf_counter()
-    smoother = StructuralSmoother(
-        n_clusters=row["n_clusters"], random_state=seed, **SMOOTHERS[row["features"]]
-    ).fit(np.asarray(X, dtype=np.float32), y)
     clusters = smoother.cluster_labels_
     people = np.bincount(clusters, disagreement) / np.bincount(clusters)
     value, low, high = correlation(smoother.bayes_error_lower_, people)
@@ -63,7 +67,7 @@ def _compare(row: dict, seed: int, X, y, disagreement: np.ndarray) -> dict:
     }
 
 
-def table(config: dict, results: Path) -> str:  # noqa: ARG001 (the file has it)
+def table(results: Path) -> str:
     """Return the correlations, as Markdown."""
     settings, runs = read(results)
     lines = []
@@ -92,7 +96,7 @@ def table(config: dict, results: Path) -> str:  # noqa: ARG001 (the file has it)
     )
 
 
-def figure(config: dict, results: Path) -> list[Path]:  # noqa: ARG001
+def figure(results: Path) -> list[Path]:
     """Draw one clustering of each kind of features."""
     settings, runs = read(results)
     largest = max(settings["n_clusters"])

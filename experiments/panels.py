@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from experiments import configs, figures, tables
+from experiments import configs, figures, study, tables
+from experiments.records import Records, read
 from experiments.study.figure import panel
 from experiments.study.table import Finished
 
 
-def run(config: dict, results: Path, n_jobs: int = 1) -> None:
-    """Do nothing: all that is shown comes from the studies."""
+def run(config: dict, results: Path, n_jobs: int = 2) -> None:
+    """Train what is left of the studies; there are no runs besides theirs."""
+    Records(results, config)
+    for name in config["studies"]:
+        study.run(
+            configs.study(name, config), _results_of(name, config, results), n_jobs
+        )
 
 
-def table(config: dict, results: Path) -> str:
+def table(results: Path) -> str:
     """Return how often the structural curve is below the uniform one, as Markdown."""
+    config, _ = read(results)
     lines = []
     for name in config["studies"]:
         finished = Finished(_results_of(name, config, results))
@@ -27,16 +34,13 @@ def table(config: dict, results: Path) -> str:
     )
 
 
-def figure(config: dict, results: Path) -> list[Path]:
+def figure(results: Path) -> list[Path]:
     """Draw the panels."""
+    config, _ = read(results)
     plot, axes = figures.row(len(config["studies"]))
     for axis, name in zip(axes, config["studies"], strict=True):
-        panel(
-            axis,
-            Finished(_results_of(name, config, results)),
-            config["alpha"],
-            with_none=False,
-        )
+        finished = Finished(_results_of(name, config, results))
+        panel(axis, finished, config["alpha"], with_none=False)
         axis.set_title(name)
         axis.legend()
     axes[0].set_ylabel("cross-entropy on test rows")

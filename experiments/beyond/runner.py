@@ -13,13 +13,13 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import load_digits
-from sklearn.model_selection import GroupShuffleSplit, train_test_split
 
 from experiments import datasets
 from experiments.beyond.methods import Strengths, methods_of
 from experiments.beyond.temperature import fit_temperature, scale
 from experiments.models import build
 from experiments.records import Records
+from experiments.study.splits import hold_out
 from experiments.synthetic.data import draw
 from structsmooth.compare.trainers import trainer_of
 from structsmooth.metrics import evaluate
@@ -48,19 +48,9 @@ def parts_of(config: dict, seed: int) -> Parts:
         X, y, groups, test = data.X, data.y, data.groups, data.test
     rows = np.arange(len(y))
     if test is None:
-        rows, chosen = train_test_split(
-            rows, test_size=config["test_share"], stratify=y, random_state=seed
-        )
+        rows, chosen = hold_out(rows, y, None, config["test_share"], seed)
         test = X[chosen], y[chosen]
-    share = config["validation_share"]
-    if groups is not None:
-        splitter = GroupShuffleSplit(1, test_size=share, random_state=seed)
-        kept, held = next(splitter.split(rows, groups=groups[rows]))
-        kept, held = rows[kept], rows[held]
-    else:
-        kept, held = train_test_split(
-            rows, test_size=share, stratify=y[rows], random_state=seed
-        )
+    kept, held = hold_out(rows, y, groups, config["validation_share"], seed)
     return Parts((X[kept], y[kept]), (X[held], y[held]), test)
 
 
@@ -75,7 +65,7 @@ def rows_of(config: dict) -> list[dict]:
     return rows
 
 
-def run(config: dict, results: Path, n_jobs: int = 1) -> None:  # noqa: ARG001
+def run(config: dict, results: Path, n_jobs: int = 1) -> None:
     """Train what is left."""
     records = Records(results, config)
     train = trainer_of(build(config["model"], config.get("model_options", {})))
@@ -84,7 +74,8 @@ def run(config: dict, results: Path, n_jobs: int = 1) -> None:  # noqa: ARG001
         if not left:
             continue
         parts = parts_of(config, seed)
-        strengths = Strengths(*parts.train, config.get("smoother", {}), seed)
+        options = config.get("smoother", {}) | {"n_jobs": n_jobs}
+        strengths = Strengths(*parts.train, options, seed)
         for row in left:
             found = strengths(row["method"], row["alpha"])
             records.add(_measure(train, parts, row, seed, found))

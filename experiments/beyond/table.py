@@ -58,7 +58,7 @@ class Finished:
         return n_test / n_train
 
 
-def table(config: dict, results: Path) -> str:  # noqa: ARG001 (the file has it)
+def table(results: Path) -> str:
     """Return all tables of an experiment, as Markdown."""
     finished = Finished(results)
     settings = finished.settings

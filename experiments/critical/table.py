@@ -33,7 +33,7 @@ def columns_of(record: dict, radius: float) -> dict[str, np.ndarray]:
     }
 
 
-def table(config: dict, results: Path) -> str:  # noqa: ARG001 (the file has it)
+def table(results: Path) -> str:
     """Return the correlation matrices, as Markdown."""
     settings, runs = read(results)
     radius = settings["shown_radius"]
@@ -94,7 +94,7 @@ def _of_study(run: dict, radius: float, radii: list[float]) -> list[str]:
     ]
 
 
-def figure(config: dict, results: Path) -> list[Path]:  # noqa: ARG001
+def figure(results: Path) -> list[Path]:
     """Draw the share of critical samples over the Bayes error."""
     settings, runs = read(results)
     plot, axes = figures.row(len(runs))

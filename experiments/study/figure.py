@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from experiments import figures
-from experiments.study.rows import row_of
+from experiments.rows import row_of
 from experiments.study.table import METRICS, TITLES, Finished
 
 
-def figure(config: dict, results: Path) -> list[Path]:  # noqa: ARG001
+def figure(results: Path) -> list[Path]:
     """Draw the curves, one panel for each alpha, or the metrics by clusters."""
     finished = Finished(results)
     if len(finished.config["n_clusters"]) > 1:

@@ -6,10 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-
-def row_of(method: str, alpha: float, beta=None, n_clusters=None) -> dict:
-    """Return what tells one row of a table from another."""
-    return {"method": method, "alpha": alpha, "beta": beta, "n_clusters": n_clusters}
+from experiments.rows import row_of
 
 
 def selection_runs(config: dict) -> Iterator[tuple[dict, int]]:

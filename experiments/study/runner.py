@@ -26,6 +26,10 @@ from experiments.study.splits import Split, split_of
 def run(config: dict, results: Path, n_jobs: int = 2) -> None:
     """Train what is left of a study, some runs side by side on one thread each."""
     records = Records(results, config)
+    best = choose(config, records.runs)
+    wanted = len(config["alphas"]) * len(config["n_clusters"])
+    if len(best) == wanted and not _left(final_runs(config, best), records):
+        return  # a finished study does not even need its data
     split = split_of(config)
     found = {
         number: regions.find(config, split, number) for number in config["n_clusters"]
@@ -35,8 +39,12 @@ def run(config: dict, results: Path, n_jobs: int = 2) -> None:
     _train_all(config, final_runs(config, best), split, found, records, n_jobs)
 
 
+def _left(runs, records: Records) -> list[tuple[dict, int]]:
+    return [(row, seed) for row, seed in runs if not records.has(row, seed)]
+
+
 def _train_all(config, runs, split, found, records, n_jobs) -> None:
-    left = [(row, seed) for row, seed in runs if not records.has(row, seed)]
+    left = _left(runs, records)
     # Made when its turn comes: of millions of rows the strengths of all runs are many.
     tasks = (
         (config, row, seed, strengths_of(row, len(split.y), found))

@@ -55,6 +55,21 @@ class Split:
         return int(self.y.max()) + 1
 
 
+def hold_out(rows, y, groups, size: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows to keep and those to hold out, a number or a share of them.
+
+    Whole groups where they are known, else the same share of each class.
+    """
+    if groups is None:
+        return train_test_split(
+            rows, test_size=size, stratify=y[rows], random_state=seed
+        )
+    share = size if size < 1 else size / len(rows)
+    splitter = GroupShuffleSplit(1, test_size=share, random_state=seed)
+    kept, held = next(splitter.split(rows, groups=groups[rows]))
+    return rows[kept], rows[held]
+
+
 def split_of(config: dict) -> Split:
     """Return the rows that a config names.
 
@@ -65,25 +80,13 @@ def split_of(config: dict) -> Split:
     data, seed = load(config["data"], config.get("scale", "cpu")), config["split_seed"]
     rows = np.arange(len(data.y))[: config.get("rows")]
     if data.test is None:
-        rows, chosen = train_test_split(
-            rows,
-            test_size=config["test_rows"],
-            stratify=data.y[rows],
-            random_state=seed,
-        )
+        rows, chosen = hold_out(rows, data.y, None, config["test_rows"], seed)
         test = _take(data.X, chosen), data.y[chosen]
     else:
         test = data.test
-    n_validation = config["validation_rows"]
-    if data.groups is not None:
-        share = n_validation / len(rows)
-        splitter = GroupShuffleSplit(1, test_size=share, random_state=seed)
-        train, validation = next(splitter.split(rows, groups=data.groups[rows]))
-        train, validation = rows[train], rows[validation]
-    else:
-        train, validation = train_test_split(
-            rows, test_size=n_validation, stratify=data.y[rows], random_state=seed
-        )
+    train, validation = hold_out(
+        rows, data.y, data.groups, config["validation_rows"], seed
+    )
     train, validation = np.sort(train), np.sort(validation)
     return Split(
         _take(data.X, train),

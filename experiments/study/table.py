@@ -9,7 +9,8 @@ import numpy as np
 from experiments import tables
 from experiments.published import TABLE_2
 from experiments.records import read
-from experiments.study.rows import choose, row_of
+from experiments.rows import Runs, row_of
+from experiments.study.rows import choose
 from structsmooth.errors import FileFormatError
 
 METRICS = (("error", 100.0, 2), ("nll", 1.0, 4), ("ece", 100.0, 2), ("aurc", 100.0, 2))
@@ -21,15 +22,13 @@ TITLES = {
 }
 
 
-class Finished:
-    """The runs of a study, by row and seed."""
+class Finished(Runs):
+    """The runs of a study, with the betas that were chosen."""
 
     def __init__(self, results: Path) -> None:
         self.config, self.runs = read(results)
+        super().__init__(self.runs)
         self.best = choose(self.config, self.runs)
-        self.by_row: dict[tuple, dict[int, dict]] = {}
-        for run in self.runs:
-            self.by_row.setdefault(_key(run["config"]), {})[run["seed"]] = run
 
     def rows(self) -> list[dict]:
         """Return the rows of the table, as far as there are runs."""
@@ -40,28 +39,14 @@ class Finished:
             for n_clusters in config["n_clusters"]:
                 beta = self.best.get((alpha, n_clusters))
                 rows.append(row_of("structural", alpha, beta, n_clusters))
-        return [row for row in rows if _key(row) in self.by_row]
-
-    def run(self, row: dict, seed: int) -> dict:
-        """Return one run."""
-        return self.by_row[_key(row)][seed]
+        return [row for row in rows if row in self]
 
     def values(self, row: dict, metric: str, seeds: list[int]) -> np.ndarray:
         """Return one metric of one row."""
         return np.array([self.run(row, seed)["metrics"][metric] for seed in seeds])
 
-    def seeds(self, *rows: dict) -> list[int]:
-        """Return the seeds that all these rows have been trained with."""
-        return sorted(
-            set.intersection(*(set(self.by_row.get(_key(row), ())) for row in rows))
-        )
 
-
-def _key(row: dict) -> tuple:
-    return tuple(row[name] for name in ("method", "alpha", "beta", "n_clusters"))
-
-
-def table(config: dict, results: Path) -> str:  # noqa: ARG001 (the file has it)
+def table(results: Path) -> str:
     """Return the table of a study, as Markdown."""
     finished = Finished(results)
     rows = finished.rows()

@@ -16,20 +16,20 @@ from experiments.records import Records, read
 from experiments.synthetic.data import draw, fit_smoother, true_bayes_error
 
 
-def run(config: dict, results: Path, n_jobs: int = 1) -> None:  # noqa: ARG001
+def run(config: dict, results: Path, n_jobs: int = 1) -> None:
     """Estimate what is left."""
     # Both scales are the same, so the scale is no setting.
     records = Records(results, {k: v for k, v in config.items() if k != "scale"})
     for seed in range(config["n_seeds"]):
         for n_clusters in config["n_clusters"]:
             if not records.has({"n_clusters": n_clusters}, seed):
-                records.add([_estimate(config, n_clusters, seed)])
+                records.add([_estimate(config, n_clusters, seed, n_jobs)])
 
 
-def _estimate(config: dict, n_clusters: int, seed: int) -> dict:
+def _estimate(config: dict, n_clusters: int, seed: int, n_jobs: int) -> dict:
     started = time.perf_counter()
     X, y = draw(config, seed, "train")
-    smoother = fit_smoother(config, n_clusters, X, y, seed)
+    smoother = fit_smoother(config, n_clusters, X, y, seed, n_jobs)
     true = true_bayes_error(config, X, smoother.cluster_labels_)
     lower, upper = smoother.bayes_error_lower_, smoother.bayes_error_upper_
     return {
@@ -48,7 +48,7 @@ def _estimate(config: dict, n_clusters: int, seed: int) -> dict:
     }
 
 
-def table(config: dict, results: Path) -> str:  # noqa: ARG001 (the file has it)
+def table(results: Path) -> str:
     """Return how well the estimates follow the truth, as Markdown."""
     settings, runs = read(results)
     lines = []
@@ -68,7 +68,7 @@ def table(config: dict, results: Path) -> str:  # noqa: ARG001 (the file has it)
     )
 
 
-def figure(config: dict, results: Path) -> list[Path]:  # noqa: ARG001
+def figure(results: Path) -> list[Path]:
     """Draw Figure 2, of the first seed."""
     settings, runs = read(results)
     plot, axes = figures.row(len(settings["n_clusters"]), sharey=True)

@@ -15,13 +15,16 @@ def draw(config: dict, seed: int, part: str) -> tuple[np.ndarray, np.ndarray]:
     return layout.draw(config[f"n_{part}"], [seed, number])
 
 
-def fit_smoother(config: dict, n_clusters: int, X, y, seed: int) -> StructuralSmoother:
+def fit_smoother(
+    config: dict, n_clusters: int, X, y, seed: int, n_jobs: int = 1
+) -> StructuralSmoother:
     """Return the smoother of a seed: PCA, a Gaussian mixture, spanning trees."""
     return StructuralSmoother(
         clusterer="gmm",
         n_clusters=n_clusters,
         n_components=config["n_components"],
         random_state=seed,
+        n_jobs=n_jobs,
     ).fit(X, y)
 
 

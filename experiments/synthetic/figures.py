@@ -13,10 +13,11 @@ from experiments.synthetic.layout import Layout
 from structsmooth import solve_strengths
 
 
-def figure(config: dict, results: Path) -> list[Path]:
+def figure(results: Path) -> list[Path]:
     """Draw both."""
+    settings, _ = read(results)
     return [
-        figure_1(config, results.with_name(f"{results.stem}-figure1.png")),
+        figure_1(settings, results.with_name(f"{results.stem}-figure1.png")),
         figure_3(results, results.with_name(f"{results.stem}-figure3.png")),
     ]
 

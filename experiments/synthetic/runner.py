@@ -1,9 +1,9 @@
 """Table 1: no smoothing, uniform, structural and reversed on the synthetic task.
 
-All networks of a seed train at once (`experiments.wide`); they start alike and see
-the same batches, so their differences are paired. The lines of a finished seed are
-written to the file of results together. A checkpoint every few minutes lets a killed
-run go on.
+All networks of a seed train at once (`experiments.synthetic.wide`); they start alike
+and see the same batches, so their differences are paired. The lines of a finished seed
+are written to the file of results together. A checkpoint every few minutes lets a
+killed run go on.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from experiments.records import Records, digest_of
+from experiments.rows import row_of
 from experiments.synthetic import wide
 from experiments.synthetic.data import draw, fit_smoother
 from structsmooth import reversed_strengths, solve_strengths
@@ -32,15 +33,13 @@ def rows_of(config: dict) -> list[dict]:
         for n_clusters in config["other_n_clusters"]
         for alpha in alphas
     ]
-    rows = [
-        ("none", 0.0, None, None),
-        *(("uniform", alpha, None, None) for alpha in alphas),
-        *(("structural", alpha, beta, usual) for alpha, beta in both),
-        *(("reversed", alpha, beta, usual) for alpha, beta in both),
-        *(("structural", alpha, max(betas), number) for alpha, number in others),
+    return [
+        row_of("none", 0.0),
+        *(row_of("uniform", alpha) for alpha in alphas),
+        *(row_of("structural", alpha, beta, usual) for alpha, beta in both),
+        *(row_of("reversed", alpha, beta, usual) for alpha, beta in both),
+        *(row_of("structural", alpha, max(betas), number) for alpha, number in others),
     ]
-    names = ("method", "alpha", "beta", "n_clusters")
-    return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def strengths_of(row: dict, n: int, smoothers: dict) -> np.ndarray:

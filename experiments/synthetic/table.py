@@ -9,20 +9,21 @@ import numpy as np
 from experiments import tables
 from experiments.published import TABLE_1
 from experiments.records import read
+from experiments.rows import Runs, reference
 from experiments.synthetic.runner import rows_of
 from structsmooth.errors import FileFormatError
 
 
-def table(config: dict, results: Path) -> str:  # noqa: ARG001 (the file has it)
+def table(results: Path) -> str:
     """Return the table of the seeds that are finished, as Markdown."""
     settings, runs = read(results)
     if not runs:
         raise FileFormatError(f"there are no finished runs in {results} yet")
     seeds = sorted({run["seed"] for run in runs})
-    found = {(_key(run["config"]), run["seed"]): run["metrics"] for run in runs}
+    found = Runs(runs)
 
     def values(row: dict, metric: str) -> np.ndarray:
-        return np.array([found[_key(row), seed][metric] for seed in seeds])
+        return np.array([found.run(row, seed)["metrics"][metric] for seed in seeds])
 
     rows = rows_of(settings)
     usual = [row for row in rows if row["n_clusters"] in (None, settings["n_clusters"])]
@@ -52,14 +53,6 @@ def table(config: dict, results: Path) -> str:  # noqa: ARG001 (the file has it)
     )
 
 
-def _key(row: dict) -> tuple:
-    return tuple(row[name] for name in ("method", "alpha", "beta", "n_clusters"))
-
-
-def _reference(method: str, alpha: float) -> dict:
-    return {"method": method, "alpha": alpha, "beta": None, "n_clusters": None}
-
-
 def _head(row: dict) -> list[str]:
     alpha = "" if row["method"] == "none" else tables.number(row["alpha"])
     return [row["method"], alpha, tables.number(row["beta"])]
@@ -67,7 +60,7 @@ def _head(row: dict) -> list[str]:
 
 def _errors(settings, rows, values) -> str:
     lines = []
-    none = 100.0 * values(_reference("none", 0.0), "error")
+    none = 100.0 * values(reference("none", 0.0), "error")
     for row in rows:
         errors = 100.0 * values(row, "error")
         published = TABLE_1.get((row["method"], row["alpha"]), [])
@@ -75,7 +68,7 @@ def _errors(settings, rows, values) -> str:
         number = 0 if row["beta"] is None else betas.index(row["beta"])
         cells = [*_head(row), tables.mean_and_spread(errors), f"{errors.min():.2f}"]
         cells.append("" if row["method"] == "none" else tables.difference(errors, none))
-        uniform = _reference("uniform", row["alpha"])
+        uniform = reference("uniform", row["alpha"])
         cells.append("")
         if row["beta"] is not None:
             cells[-1] = tables.difference(errors, 100.0 * values(uniform, "error"))
@@ -90,7 +83,7 @@ def _numbers(rows, values) -> str:
     lines = []
     for row in rows:
         errors = 100.0 * values(row, "error")
-        uniform = 100.0 * values(_reference("uniform", row["alpha"]), "error")
+        uniform = 100.0 * values(reference("uniform", row["alpha"]), "error")
         lines.append(
             [
                 tables.number(row["alpha"]),
@@ -125,7 +118,7 @@ def _others(rows, values) -> str:
     lines = []
     for row in rows:
         cells = _head(row)
-        uniform = _reference("uniform", row["alpha"])
+        uniform = reference("uniform", row["alpha"])
         for metric, factor, digits in (("nll", 1.0, 4), ("aurc", 100.0, 2)):
             found = factor * values(row, metric)
             cells.append(tables.mean_and_spread(found, digits))

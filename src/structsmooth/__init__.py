@@ -14,10 +14,15 @@ if TYPE_CHECKING:
         BayesErrorBounds,
         bayes_error_bounds,
         combine_bounds,
-        henze_penrose_divergence,
     )
     from structsmooth.classifier import SmoothedClassifier
+    from structsmooth.controls import (
+        reversed_strengths,
+        shuffled_strengths,
+        uniform_strengths,
+    )
     from structsmooth.crossing import count_crossing_edges
+    from structsmooth.divergence import henze_penrose_divergence
     from structsmooth.labels import (
         SparseLabels,
         alpha_from_epsilon,
@@ -32,10 +37,7 @@ if TYPE_CHECKING:
         bayes_error_bias,
         closed_form_strengths,
         largest_free_beta,
-        reversed_strengths,
-        shuffled_strengths,
         solve_strengths,
-        uniform_strengths,
     )
     from structsmooth.tree import (
         Neighbors,
@@ -62,15 +64,15 @@ _HOME_OF = {
     "euclidean_mst": "tree",
     "expand_rows": "labels",
     "flip_labels": "labels",
-    "henze_penrose_divergence": "bounds",
+    "henze_penrose_divergence": "divergence",
     "largest_free_beta": "strengths",
     "nearest_neighbors": "tree",
-    "reversed_strengths": "strengths",
+    "reversed_strengths": "controls",
     "shrink_bounds": "shrinkage",
-    "shuffled_strengths": "strengths",
+    "shuffled_strengths": "controls",
     "smooth_labels": "labels",
     "solve_strengths": "strengths",
-    "uniform_strengths": "strengths",
+    "uniform_strengths": "controls",
 }
 
 __all__ = [

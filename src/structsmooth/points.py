@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
@@ -71,20 +70,16 @@ class Points:
         search = NearestNeighbors(n_neighbors=self.n_neighbors, n_jobs=n_jobs)
         near = search.fit(self.features).kneighbors(features, return_distance=False)
         found = self.disagreement[near].mean(axis=1)
-        return lower_bounds(self._drawn(found), self.n_classes)
-
-    def _drawn(self, fractions: NDArray[np.float64]) -> NDArray[np.float64]:
-        drawn: NDArray[np.float64] = self.center + self.reliability * (
-            fractions - self.center
-        )
-        return drawn
+        drawn = _draw_in(found, self.center, self.reliability)
+        return lower_bounds(drawn, self.n_classes)
 
 
 def usual_neighbors(n_samples: int) -> int:
     """Return how many neighbors to look at: 0.4 times the root of n, from 5 to 50.
 
-    On the synthetic task of the experiments, whose posteriors are known, more are
-    best in two dimensions (20 of 1 500 rows, 65 of 12 000) and fewer in ten (8 to 14).
+    On the synthetic task of the experiments, whose posteriors are known, more are best
+    in two dimensions (20 of 1 500 rows, 80 of 12 000) and fewer in ten (8 to 14);
+    experiments/results/synthetic-neighbors.md has the errors.
     """
     wanted = round(0.4 * math.sqrt(n_samples))
     return min(max(5, wanted), 50, n_samples - 1)
@@ -101,7 +96,7 @@ def fit_points(
 ) -> Points:
     """Estimate the Bayes error around each row; the arguments have been checked."""
     k = n_neighbors if isinstance(n_neighbors, int) else usual_neighbors(len(coded))
-    near = nearest_neighbors(features, k, n_jobs=effective_n_jobs(n_jobs)).indices
+    near = nearest_neighbors(features, k, n_jobs).indices
     everyone = np.ones(len(coded), dtype=bool)
     disagreement = _disagreement(near, coded, everyone)
     fractions = _mean_around(near, disagreement)
@@ -115,8 +110,14 @@ def fit_points(
         n_classes=n_classes,
         center=center,
         reliability=reliability,
-        fractions=center + reliability * (fractions - center),
+        fractions=_draw_in(fractions, center, reliability),
     )
+
+
+def _draw_in(
+    fractions: NDArray[np.float64], center: float, reliability: float
+) -> NDArray[np.float64]:
+    return center + reliability * (fractions - center)
 
 
 def _reliability(near: NDArray[np.int64], coded: NDArray[np.int64]) -> float:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,24 +99,6 @@ def shrink_bounds(regions: Sequence[BayesErrorBounds]) -> Shrinkage:
         spread=spread,
         p_value=p_value,
     )
-
-
-def follow_regions(smoother: Any) -> None:
-    """Set what the strengths of a fitted smoother follow, and what follows it.
-
-    In one place, for a smoother that is fitted and one that is read from a file.
-    """
-    smoother.shrinkage_, smoother.bayes_error_ = None, smoother.bayes_error_lower_
-    smoother.region_weights_ = smoother.cluster_weights_
-    smoother.region_labels_ = smoother.cluster_labels_
-    if smoother.shrink:
-        smoother.shrinkage_ = shrink_bounds(smoother.cluster_bounds_)
-        smoother.bayes_error_ = smoother.shrinkage_.bayes_error
-    if smoother.points_ is not None:
-        n_samples = len(smoother.cluster_labels_)
-        smoother.bayes_error_ = smoother.points_.bayes_error
-        smoother.region_weights_ = np.full(n_samples, 1.0 / n_samples)
-        smoother.region_labels_ = np.arange(n_samples)
 
 
 def _between(

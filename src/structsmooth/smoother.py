@@ -20,7 +20,7 @@ from structsmooth.labels import smooth_labels
 from structsmooth.points import fit_points
 from structsmooth.progress import Progress
 from structsmooth.reduce import check_reducer, fit_reduction
-from structsmooth.shrinkage import follow_regions
+from structsmooth.shrinkage import shrink_bounds
 from structsmooth.strengths import (
     bayes_error_bias,
     resolve_alpha_beta,
@@ -258,7 +258,7 @@ class StructuralSmoother(BaseEstimator):
 
         sizes = np.bincount(self.cluster_labels_)
         self.cluster_weights_ = sizes / sizes.sum()
-        follow_regions(self)
+        self._follow_regions()
         where = (self.bayes_error_, self.region_weights_)
         self.alpha_, self.beta_ = resolve_alpha_beta(
             self.alpha, self.beta, *where, n_classes
@@ -403,7 +403,23 @@ class StructuralSmoother(BaseEstimator):
         """
         from structsmooth.store import load_smoother
 
-        return load_smoother(cls, path)
+        smoother = load_smoother(cls, path)
+        smoother._follow_regions()
+        return smoother
+
+    def _follow_regions(self) -> None:
+        """Set what the strengths follow, and what follows it."""
+        self.shrinkage_, self.bayes_error_ = None, self.bayes_error_lower_
+        self.region_weights_ = self.cluster_weights_
+        self.region_labels_ = self.cluster_labels_
+        if self.shrink:
+            self.shrinkage_ = shrink_bounds(self.cluster_bounds_)
+            self.bayes_error_ = self.shrinkage_.bayes_error
+        if self.points_ is not None:
+            n_samples = len(self.cluster_labels_)
+            self.bayes_error_ = self.points_.bayes_error
+            self.region_weights_ = np.full(n_samples, 1.0 / n_samples)
+            self.region_labels_ = np.arange(n_samples)
 
     def _forget(self) -> None:
         """Drop an earlier fit, so that a failing one leaves no mixture behind."""

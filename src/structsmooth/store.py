@@ -27,7 +27,6 @@ from structsmooth.errors import FileFormatError, InvalidInputError
 from structsmooth.files import wrapped_errors, written_beside
 from structsmooth.points import Points
 from structsmooth.reduce import LinearReduction
-from structsmooth.shrinkage import follow_regions
 
 FORMAT = "structsmooth.smoother"
 FORMAT_VERSION = 1
@@ -204,7 +203,6 @@ def _rebuild(
     _check_agreement(values)
     for name, value in values.items():
         setattr(smoother, name, value)
-    follow_regions(smoother)
     return smoother
 
 

@@ -64,7 +64,7 @@ def solve_strengths(
     bayes_error, weights = _check_regions(bayes_error, weights, n_classes)
     alpha, beta = resolve_alpha_beta(alpha, beta, bayes_error, weights, n_classes)
     tilt = beta / 2.0 * n_classes / (n_classes - 1) * bayes_error
-    return _shift_into_box(tilt, weights, alpha, n_classes)
+    return shift_into_box(tilt, weights, alpha, n_classes)
 
 
 def closed_form_strengths(
@@ -91,96 +91,6 @@ def closed_form_strengths(
     alpha, beta = resolve_alpha_beta(alpha, beta, bayes_error, weights, n_classes)
     tilt = beta / 2.0 * n_classes / (n_classes - 1) * bayes_error
     return _shift_to_mean(tilt, weights, alpha)
-
-
-def uniform_strengths(
-    n_regions: int, alpha: float = 0.1, *, n_classes: int
-) -> NDArray[np.float64]:
-    """Return the same strength alpha for every region: usual label smoothing.
-
-    Examples
-    --------
-    >>> from structsmooth import uniform_strengths
-    >>> uniform_strengths(3, 0.1, n_classes=2)
-    array([0.1, 0.1, 0.1])
-    """
-    n_regions = check_integer(n_regions, "n_regions", 1)
-    n_classes = check_integer(n_classes, "n_classes", 2)
-    return np.full(n_regions, check_alpha(alpha, n_classes))
-
-
-def reversed_strengths(
-    strengths: ArrayLike,
-    weights: ArrayLike,
-    *,
-    n_classes: int,
-    keep_mean: bool = True,
-) -> NDArray[np.float64]:
-    """Return strengths that are wrong on purpose, as a control.
-
-    Parameters
-    ----------
-    strengths, weights : array-like of shape (C,)
-        Strengths of the regions, and their shares of the samples.
-    n_classes : int
-        Number of classes K.
-    keep_mean : bool, default=True
-        ``True`` mirrors the strengths at their weighted mean, so that only their
-        direction is wrong. ``False`` is the paper's RevSLS: the largest is swapped
-        with the smallest and so on, which also changes the weighted mean where
-        regions differ in size.
-
-    Returns
-    -------
-    ndarray of shape (C,)
-        The control's strengths, inside the bounds.
-
-    Examples
-    --------
-    >>> from structsmooth import reversed_strengths
-    >>> a, w = [0.05, 0.11, 0.12], [0.2, 0.4, 0.4]
-    >>> reversed_strengths(a, w, n_classes=2).round(3)
-    array([0.154, 0.094, 0.084])
-    >>> reversed_strengths(a, w, n_classes=2, keep_mean=False)
-    array([0.12, 0.11, 0.05])
-    """
-    strengths, weights = _check_given(strengths, weights, n_classes)
-    if keep_mean:
-        mean = float(weights @ strengths)
-        return _shift_into_box(-strengths, weights, mean, n_classes)
-    order = np.argsort(strengths, kind="stable")
-    swapped = np.empty_like(strengths)
-    swapped[order] = strengths[order[::-1]]
-    return swapped
-
-
-def shuffled_strengths(
-    strengths: ArrayLike,
-    weights: ArrayLike,
-    *,
-    n_classes: int,
-    random_state: int | np.random.Generator | None = None,
-) -> NDArray[np.float64]:
-    """Return the strengths dealt out to other regions at random, as a control.
-
-    No region keeps its own, unless it is the only one. They are shifted, inside the
-    bounds, to have the same weighted mean as before: regions differ in size.
-
-    Examples
-    --------
-    >>> from structsmooth import shuffled_strengths
-    >>> a, w = [0.0, 0.1, 0.2], [0.5, 0.25, 0.25]
-    >>> control = shuffled_strengths(a, w, n_classes=2, random_state=0)
-    >>> round(float(control @ w), 12)
-    0.075
-    """
-    strengths, weights = _check_given(strengths, weights, n_classes)
-    mean = float(weights @ strengths)
-    generator = np.random.default_rng(random_state)
-    circle = generator.permutation(len(strengths))
-    dealt = np.empty_like(strengths)
-    dealt[circle] = strengths[np.roll(circle, 1)]
-    return _shift_into_box(dealt, weights, mean, n_classes)
 
 
 def strengths_of_others(
@@ -331,7 +241,7 @@ def _shift_to_mean(
     return mean + (tilt - float(weights @ tilt))
 
 
-def _shift_into_box(
+def shift_into_box(
     tilt: NDArray[np.float64],
     weights: NDArray[np.float64],
     mean: float,
@@ -403,9 +313,10 @@ def _check_regions(
     return np.minimum(values, ceiling), weights
 
 
-def _check_given(
+def check_given(
     strengths: ArrayLike, weights: ArrayLike, n_classes: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return strengths and weights as arrays, if they fit together."""
     n_classes = check_integer(n_classes, "n_classes", 2)
     weights = _check_weights(weights)
     values = _broadcast(strengths, "strengths", len(weights))

@@ -41,7 +41,7 @@ def test_every_experiment_runs_and_is_read_by_its_table(toy_data, tmp_path, name
     for found in runs:
         if found["config"]["alpha"] != "auto":
             assert found["mean_strength"] == pytest.approx(found["config"]["alpha"])
-    text = table(config, results)
+    text = table(results)
     assert text.count("| temperature |") == 3
     assert "## alpha chosen by validation NLL" in text
     before = results.read_text()

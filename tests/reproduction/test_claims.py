@@ -6,6 +6,7 @@ import pytest
 pytest.importorskip("torch")
 
 from experiments import claims, tables
+from experiments.claims import rule
 from experiments.published import TABLE_1, TABLE_2
 from experiments.records import Records
 from experiments.study.rows import row_of
@@ -26,7 +27,7 @@ from structsmooth.errors import FileFormatError
     ],
 )
 def test_the_verdict_follows_the_rule(signs, verdict):
-    assert claims.verdict_of(signs) == verdict
+    assert rule.verdict_of(signs) == verdict
 
 
 def test_a_difference_is_clear_if_its_interval_excludes_zero():
@@ -118,8 +119,8 @@ def test_intervals_of_a_claim_hold_for_all_its_settings():
     pair = np.array([7.0, 8.0, 7.5]), np.array([10.0, 10.0, 10.0])
     assert tables.sign(*pair) == 1
     assert tables.sign(*pair, n_intervals=10) == 0
-    assert claims.lower_than([pair])[1] == "reproduced"
-    assert claims.lower_than([pair] * 10)[1] == "not decidable at this scale"
+    assert rule.lower_than([pair])[1] == "reproduced"
+    assert rule.lower_than([pair] * 10)[1] == "not decidable at this scale"
 
 
 def test_the_paper_is_quoted_from_its_tables(results):

@@ -29,7 +29,7 @@ def test_every_comparison_runs_and_is_read_by_its_table(toy_data, tmp_path, name
     config["smoother"] = config.get("smoother", {}) | {"n_clusters": 2}
     results = tmp_path / f"{name}.jsonl"
     comparisons.run(config, results)
-    text = comparisons.table(config, results)
+    text = comparisons.table(results)
     assert "| structural - uniform | error, % |" in text
     assert "Settings:" in text
 

@@ -124,10 +124,10 @@ def test_table_4_reads_what_its_runner_wrote(toy_data, tmp_path):
     assert run["metrics"]["critical_20.0"] == pytest.approx(whole, abs=1e-6)
     columns = columns_of(run, 20.0)
     assert list(columns) == ["CSR", "ED", "BER", "SLS1"]
-    text = critical.table(config, results)
+    text = critical.table(results)
     assert "## svhn" in text
     assert "| CSR and BER |" in text
-    assert critical.figure(config, results)[0].is_file()
+    assert critical.figure(results)[0].is_file()
 
 
 def test_human_disagreement_is_set_beside_the_bounds(toy_data, tmp_path):
@@ -141,5 +141,5 @@ def test_human_disagreement_is_set_beside_the_bounds(toy_data, tmp_path):
     r = np.corrcoef(found["bayes_error"], found["disagreement"])[0, 1]
     assert found["metrics"]["correlation"] == pytest.approx(r)
     assert found["metrics"]["low"] <= r <= found["metrics"]["high"]
-    assert f"{r:.2f}" in humans.table(config, results)
-    assert humans.figure(config, results)[0].is_file()
+    assert f"{r:.2f}" in humans.table(results)
+    assert humans.figure(results)[0].is_file()

@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch")
 
 from experiments import configs  # noqa: E402
 from experiments.records import read  # noqa: E402
-from experiments.synthetic import clusters, figure, runner, table, wide  # noqa: E402
+from experiments.synthetic import clusters, figure, neighbors, runner, table, wide  # noqa: E402
 from experiments.synthetic.data import draw, true_bayes_error  # noqa: E402
 from experiments.synthetic.layout import Layout  # noqa: E402
 
@@ -149,7 +149,7 @@ def test_the_table_and_the_figures_read_what_the_runner_wrote(
     monkeypatch.setattr(runner, "CHECKPOINTS", tmp_path)
     results = tmp_path / "synthetic.jsonl"
     runner.run(config, results)
-    text = table(config, results)
+    text = table(results)
     assert "2 of 2 seeds" in text
     errors, others = text.split("## Other numbers of clusters")
     assert sum(line.startswith("| ") for line in errors.splitlines()) == 2 + 34
@@ -169,7 +169,7 @@ def test_the_table_and_the_figures_read_what_the_runner_wrote(
         ]
     )
     assert f"| {100 * mean:.2f} ±" in row
-    for path in figure(config, results):
+    for path in figure(results):
         assert path.read_bytes().startswith(b"\x89PNG")
 
 
@@ -211,5 +211,26 @@ def test_figure_2_reads_what_its_runner_wrote(tmp_path):
     lower, true = np.array(run["lower"]), np.array(run["true"])
     gap = sum(abs(a - b) for a, b in zip(lower, true, strict=True)) / len(true)
     assert run["metrics"]["mean_error"] == pytest.approx(gap)
-    assert "2 of 2 seeds" in clusters.table(config, results)
-    assert clusters.figure(config, results)[0].is_file()
+    assert "2 of 2 seeds" in clusters.table(results)
+    assert clusters.figure(results)[0].is_file()
+
+
+def test_the_study_of_neighbors_measures_against_the_truth(tmp_path):
+    config = configs.merge(
+        configs.load("synthetic-neighbors"),
+        {"rows": [200], "noise_features": [0, 3], "neighbors": [5], "n_seeds": 2},
+    )
+    results = tmp_path / "r.jsonl"
+    neighbors.run(config, results)
+    before = results.read_text()
+    neighbors.run(config, results)
+    assert results.read_text() == before
+    _, runs = read(results)
+    assert len(runs) == 2 * 2 * 2
+    gaps = [
+        run["metrics"]["root_mean_square"]
+        for run in runs
+        if run["config"] == {"n_rows": 200, "n_noise": 3, "n_neighbors": 5}
+    ]
+    assert all(0.02 < gap < 0.4 for gap in gaps)  # neither the truth nor nonsense
+    assert f"| {np.mean(gaps):.3f} |" in neighbors.table(results)

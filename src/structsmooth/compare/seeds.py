@@ -13,15 +13,17 @@ from threadpoolctl import threadpool_limits
 
 from structsmooth.compare.records import Record
 from structsmooth.compare.trainers import Predictor, Trainer
+from structsmooth.controls import (
+    reversed_strengths,
+    shuffled_strengths,
+    uniform_strengths,
+)
 from structsmooth.errors import InvalidInputError
 from structsmooth.metrics import evaluate
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.strengths import (
     resolve_alpha_beta,
-    reversed_strengths,
-    shuffled_strengths,
     solve_strengths,
-    uniform_strengths,
 )
 
 

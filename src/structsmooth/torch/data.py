@@ -56,6 +56,7 @@ class SmoothedDataset(Dataset[Any]):
                 f"data set {type(dataset).__name__}"
             )
         try:
+            # PyTorch's type promises no length, and its own docs say to ask for it.
             n_items = len(dataset)  # type: ignore[arg-type]
         except TypeError:
             raise InvalidInputError(
