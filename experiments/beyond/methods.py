@@ -101,28 +101,27 @@ class Strengths:
             self.fitted[key] = smoother.fit(X, self.y)
         return self.fitted[key]
 
-    def uniform(self, alpha: float | str) -> np.ndarray:
-        """Return equal strengths; "auto" is the estimated Bayes error of clusters."""
-        if alpha == "auto":
-            smoother = self.smoother(METHODS["cluster"])
-            alpha, _ = self._mean_and_slope(alpha, smoother, smoother.bayes_error_)
-        return np.full(len(self.y), alpha)
-
-    def _mean_and_slope(self, alpha, smoother, bayes_error) -> tuple[float, float]:
-        weights = smoother.region_weights_
-        return resolve_alpha_beta(alpha, "auto", bayes_error, weights, self.n_classes)
+    def mean_and_slope(self, alpha: float | str) -> tuple[float, float]:
+        """Return alpha and beta of all methods; "auto" is what the clusters say."""
+        if alpha != "auto":
+            return resolve_alpha_beta(
+                alpha, "auto", np.zeros(1), np.ones(1), self.n_classes
+            )
+        smoother = self.smoother(METHODS["cluster"])
+        where = smoother.bayes_error_lower_, smoother.cluster_weights_
+        return resolve_alpha_beta(alpha, "auto", *where, self.n_classes)
 
     def __call__(self, name: str, alpha: float | str) -> np.ndarray:
         """Return the strength of each row, or soft labels of shape (n, K)."""
+        mean, beta = self.mean_and_slope(alpha)
         if name == UNIFORM:
-            return self.uniform(alpha)
+            return np.full(len(self.y), mean)
         method = METHODS[name]
         smoother = self.smoother(method)
         bayes_error = smoother.bayes_error_
         if method.midpoint:
             upper = smoother.bayes_error_upper_
             bayes_error = (smoother.bayes_error_lower_ + upper) / 2.0
-        mean, beta = self._mean_and_slope(alpha, smoother, bayes_error)
         weights = smoother.region_weights_
         values = solve_strengths(
             bayes_error, weights, mean, method.slope * beta, n_classes=self.n_classes

@@ -51,7 +51,7 @@ class StructuralSmoother(BaseEstimator):
     alpha : float or "auto", default=0.1
         Mean strength: the probability mass that leaves a sample's own class, from 0
         to below (K-1)/K. A framework's ``label_smoothing`` is `epsilon_from_alpha`
-        of it. "auto" is the estimated Bayes error.
+        of it. "auto" is the estimated Bayes error, ``bayes_error_bounds_.lower``.
     beta : float or "auto", default="auto"
         How far the strengths follow the Bayes error; 0 is uniform smoothing. "auto"
         is 2(K-1)/K, where they differ just as much as the Bayes errors do.
@@ -259,10 +259,16 @@ class StructuralSmoother(BaseEstimator):
         sizes = np.bincount(self.cluster_labels_)
         self.cluster_weights_ = sizes / sizes.sum()
         self._follow_regions()
-        where = (self.bayes_error_, self.region_weights_)
+        # The mean is the trees' to say, whatever the strengths follow: neighborhoods
+        # overlap more than the classes do.
         self.alpha_, self.beta_ = resolve_alpha_beta(
-            self.alpha, self.beta, *where, n_classes
+            self.alpha,
+            self.beta,
+            self.bayes_error_lower_,
+            self.cluster_weights_,
+            n_classes,
         )
+        where = (self.bayes_error_, self.region_weights_)
         strengths = solve_strengths(
             *where, self.alpha_, self.beta_, n_classes=n_classes
         )
