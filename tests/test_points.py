@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 from structsmooth import StructuralSmoother, solve_strengths
 from structsmooth.errors import InvalidInputError
@@ -173,3 +174,15 @@ def test_the_number_of_jobs_changes_nothing(rng):
 def test_a_wrong_number_of_neighbors_is_refused(overlapping, wrong):
     with pytest.raises(InvalidInputError, match="n_neighbors"):
         StructuralSmoother(regions="point", n_neighbors=wrong).fit(*overlapping)
+
+
+def test_sparse_rows_are_treated_as_dense_ones(rng):
+    X, y = drawn(rng, 200)
+    options = {"regions": "point", "reducer": "none", "random_state": 0}
+    dense = StructuralSmoother(**options).fit(X, y)
+    sparse = StructuralSmoother(**options).fit(csr_matrix(X), y)
+    np.testing.assert_allclose(sparse.sample_strengths_, dense.sample_strengths_)
+    np.testing.assert_allclose(
+        sparse.predict_strength(csr_matrix(X[:5] + 0.1)),
+        dense.predict_strength(X[:5] + 0.1),
+    )
