@@ -120,7 +120,8 @@ class Strengths:
         smoother = self.smoother(method)
         bayes_error = smoother.bayes_error_
         if method.midpoint:
-            upper = smoother.bayes_error_upper_
+            # The upper bound is an estimate, and may exceed what labels can be.
+            upper = np.minimum(smoother.bayes_error_upper_, 1.0 - 1.0 / self.n_classes)
             bayes_error = (smoother.bayes_error_lower_ + upper) / 2.0
         weights = smoother.region_weights_
         values = solve_strengths(

@@ -12,15 +12,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from structsmooth import bayes_error_bounds, nearest_neighbors
-from structsmooth.bounds import lower_bound
+from structsmooth.inequalities import lower_bound
 
 Bounds = tuple[float, float]
 
 
-def spanning_tree(X, y, n_classes: int) -> Bounds:
-    """Return the bounds of the library: one minimum spanning tree."""
-    found = bayes_error_bounds(X, y, n_classes=n_classes)
-    return found.lower, found.upper
+def of_the_library(**options) -> Callable[..., Bounds]:
+    """Return an estimator that `bayes_error_bounds` has."""
+
+    def estimate(X, y, n_classes: int) -> Bounds:
+        found = bayes_error_bounds(X, y, n_classes=n_classes, **options)
+        return found.lower, found.upper
+
+    return estimate
 
 
 def orthogonal_trees(n_trees: int) -> Callable[..., Bounds]:
@@ -44,16 +48,6 @@ def orthogonal_trees(n_trees: int) -> Callable[..., Bounds]:
     return estimate
 
 
-def neighbor_graph(k: int) -> Callable[..., Bounds]:
-    """Return the estimator from pairs of each point and its k nearest neighbors."""
-
-    def estimate(X, y, n_classes: int) -> Bounds:
-        near = nearest_neighbors(X, k).indices
-        return _bounds(float(np.mean(y[near] != y[:, None])), n_classes)
-
-    return estimate
-
-
 def neighborhoods(k: int) -> Callable[..., Bounds]:
     """Return the estimator from all pairs within a point and its k neighbors."""
 
@@ -63,24 +57,6 @@ def neighborhoods(k: int) -> Callable[..., Bounds]:
         counts = (labels[:, :, None] == np.arange(n_classes)).sum(axis=1)
         same = (counts * (counts - 1)).sum(axis=1) / (k * (k + 1))
         return _bounds(float(1.0 - same.mean()), n_classes)
-
-    return estimate
-
-
-def votes(k: int) -> Callable[..., Bounds]:
-    """Return the estimator from the votes of k neighbors, each point left out.
-
-    The error of the rule is above the Bayes error. The lower bound is that of Devroye
-    for two classes and k > 2, else that of Cover and Hart, as FeeBee has it.
-    """
-
-    def estimate(X, y, n_classes: int) -> Bounds:
-        near = nearest_neighbors(X, k).indices
-        counts = (y[near][:, :, None] == np.arange(n_classes)).sum(axis=1)
-        error = float(np.mean(counts.argmax(axis=1) != y))
-        if n_classes == 2 and k > 2:
-            return error / (1.0 + np.sqrt(1.0 / k)), error
-        return _bounds(error, n_classes)
 
     return estimate
 
@@ -135,13 +111,21 @@ class Estimator:
     estimate: Callable[..., Bounds]
 
 
+def _neighbors(k: int) -> Callable[..., Bounds]:
+    return of_the_library(estimator="neighbors", n_neighbors=k)
+
+
+def _votes(k: int) -> Callable[..., Bounds]:
+    return of_the_library(estimator="votes", n_neighbors=k)
+
+
 ESTIMATORS = (
-    Estimator("spanning tree", spanning_tree),
+    Estimator("spanning tree", of_the_library()),
     Estimator("2 orthogonal trees", orthogonal_trees(2)),
     Estimator("5 orthogonal trees", orthogonal_trees(5)),
-    Estimator("1 neighbor", neighbor_graph(1)),
-    Estimator("5 neighbors", neighbor_graph(5)),
+    Estimator("1 neighbor", _neighbors(1)),
+    Estimator("5 neighbors", _neighbors(5)),
     Estimator("neighborhoods of 5", neighborhoods(5)),
-    Estimator("votes of 5", votes(5)),
-    Estimator("votes of 15", votes(15)),
+    Estimator("votes of 5", _votes(5)),
+    Estimator("votes of 15", _votes(15)),
 )

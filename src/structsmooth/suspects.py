@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
-from structsmooth.kernels import kernel
 from structsmooth.points import usual_neighbors
 from structsmooth.tree import nearest_neighbors
 from structsmooth.validation import (
@@ -25,6 +24,7 @@ from structsmooth.validation import (
     check_n_jobs,
     encode_labels,
 )
+from structsmooth.votes import count_votes
 
 # Fewer neighbors would often share no label with a point of an overlap, by chance.
 FEWEST_NEIGHBORS = 15
@@ -123,35 +123,8 @@ def suspects_among(
     if isinstance(n_neighbors, int):
         k = n_neighbors
     near = nearest_neighbors(features, k, n_jobs).indices
-    n_own, other, n_other = _votes(near, coded, int(coded.max()) + 1)
+    n_own, other, n_other = count_votes(near, coded, int(coded.max()) + 1)
     is_suspect = (n_own <= OWN_AT_MOST * k) & (n_other >= OTHER_AT_LEAST * k)
     rows = np.flatnonzero(is_suspect)
     rows = rows[np.lexsort((rows, n_own[rows] - n_other[rows]))]
     return Suspects(rows, other[rows], n_other[rows] / k, k)
-
-
-@kernel
-def _votes(
-    near: NDArray[np.int64], coded: NDArray[np.int64], n_classes: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return how many neighbors have a row's label, the best other label, its votes."""
-    n = near.shape[0]
-    n_own = np.empty(n, dtype=np.int64)
-    other = np.empty(n, dtype=np.int64)
-    n_other = np.empty(n, dtype=np.int64)
-    counts = np.zeros(n_classes, dtype=np.int64)
-    for i in range(n):
-        for j in near[i]:
-            counts[coded[j]] += 1
-        n_own[i] = counts[coded[i]]
-        counts[coded[i]] = 0
-        best = 0
-        for j in near[i]:
-            c = coded[j]
-            if counts[c] > counts[best] or (counts[c] == counts[best] and c < best):
-                best = c
-        other[i] = best
-        n_other[i] = counts[best]
-        for j in near[i]:
-            counts[coded[j]] = 0
-    return n_own, other, n_other
