@@ -136,8 +136,8 @@ def table(results: Path) -> str:
         "image, against the mean entropy of the votes of CIFAR-10H there; or of single "
         "images (points), whose votes are much noisier. The first model is the network "
         "of the study of CIFAR-10, trained on other images without smoothing. "
-        "Intervals are Fisher's, over clusters or images; those of images are too narrow, for "
-        f"neighbors are not independent.\n\n{tables.markdown(header, lines)}"
+        "Intervals are Fisher's, over clusters or images; those of images are too "
+        f"narrow, for neighbors are not independent.\n\n{tables.markdown(header, lines)}"
     )
 
 

@@ -16,8 +16,8 @@ from experiments.claims.rule import (
 )
 from experiments.correlations import correlation
 from experiments.critical.table import columns_of
-from experiments.panels import epochs_below
 from experiments.humans import most_clusters
+from experiments.panels import epochs_below
 from experiments.records import read
 from experiments.rows import reference
 from experiments.study.table import Finished
