@@ -137,7 +137,8 @@ def table(results: Path) -> str:
         "images (points), whose votes are much noisier. The first model is the network "
         "of the study of CIFAR-10, trained on other images without smoothing. "
         "Intervals are Fisher's, over clusters or images; those of images are too "
-        f"narrow, for neighbors are not independent.\n\n{tables.markdown(header, lines)}"
+        "narrow, for neighbors are not independent.\n\n"
+        f"{tables.markdown(header, lines)}"
     )
 
 
