@@ -9,7 +9,6 @@ pytest.importorskip("lightgbm")
 from experiments import configs
 from experiments.beyond import run, summary, table
 from experiments.beyond.methods import METHODS, Strengths, methods_of
-from experiments.beyond.overlap import shares
 from experiments.beyond.parts import out_of_fold, parts_of
 from experiments.beyond.temperature import fit_temperature, scale
 from experiments.records import Records, read
@@ -194,16 +193,6 @@ def test_the_temperature_of_honest_probabilities_is_one(rng):
     sharp = p**3 / (p**3).sum(axis=1, keepdims=True)
     assert fit_temperature(sharp, y) == pytest.approx(3.0, abs=0.1)
     np.testing.assert_allclose(scale(sharp, 3.0), p, atol=1e-9)
-
-
-def test_the_mass_goes_to_the_classes_that_overlap():
-    # Class 0 has 15 edges to class 1 and none to class 2. Led by five edges' worth of
-    # even shares, 2.5 each: 17.5 and 2.5 of 20.
-    crossing = np.array([[0, 15, 0], [15, 0, 0], [0, 0, 0]])
-    even = (1.0 - np.eye(3)) / 2.0
-    found = shares(crossing, even)
-    np.testing.assert_allclose(found[0], [0.0, 0.875, 0.125])
-    np.testing.assert_allclose(found[2], [0.5, 0.5, 0.0])
 
 
 def test_soft_labels_can_be_trained_on(rng):
