@@ -33,6 +33,7 @@ KINDS = {
     "neighbors": "experiments.synthetic.neighbors",
     "estimators": "experiments.estimators",
     "summary": "experiments.beyond.summary",
+    "suspects": "experiments.suspects",
     "study": "experiments.study",
     "panels": "experiments.panels",
     "critical": "experiments.critical",
