@@ -109,7 +109,8 @@ class StructuralSmoother(BaseEstimator):
     ignore_suspects : bool, default=False
         Count labels that look like mistakes as what their neighbors have, so that a
         clean region is not smoothed because of a few wrong labels; see
-        `find_suspects`. Their own soft labels keep the label they came with.
+        `find_suspects`. Their own soft labels keep the label they came with. Costs a
+        search for neighbors among all rows.
     spread : {"even", "overlap"}, default="even"
         Where the mass of soft labels goes: to all other classes alike, or to those
         that overlap there, as the crossing edges of the cluster or the neighbors of
@@ -498,9 +499,7 @@ class StructuralSmoother(BaseEstimator):
         self, features: Any, coded: NDArray[np.int64]
     ) -> tuple[Suspects, NDArray[np.int64]]:
         """Return the suspects, and class numbers with theirs as their neighbors say."""
-        found = suspects_among(
-            features, coded, self.cluster_labels_, "auto", self.n_jobs
-        )
+        found = suspects_among(features, coded, "auto", self.n_jobs)
         straight = coded.copy()
         straight[found.rows] = found.likely
         return replace(found, likely=self.classes_[found.likely]), straight
