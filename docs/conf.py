@@ -13,6 +13,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
 os.environ["MPLBACKEND"] = "Agg"
+os.environ["OMP_NUM_THREADS"] = "1"  # networks this small wait for threads
 
 project = "structsmooth"
 author = "The structsmooth developers"
@@ -24,7 +25,7 @@ include_patterns = [
     "docs/**",
     "experiments/README.md",
     "experiments/results/*.md",
-    "benchmarks/results/*.md",
+    "benchmarks/results/README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
 ]
@@ -86,6 +87,7 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
+    "show_nav_level": 1,
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
