@@ -7,8 +7,10 @@ Nothing is fetched, neither by the build nor by the browser.
 
 import importlib.metadata
 import os
+import re
 import sys
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
@@ -79,6 +81,7 @@ html_static_path = ["_static"]
 html_css_files = ["structsmooth.css"]
 html_show_sourcelink = False
 html_copy_source = False
+html_sidebars = {"docs/gallery/plot_tutorial": []}
 html_additional_pages = {"index": "forward.html"}  # from / to docs/index.html
 html_theme_options = {
     "navbar_align": "left",
@@ -91,3 +94,15 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+
+
+def _to_the_gallery(_app: Any, _name: str, content: list[str]) -> None:
+    """Let links to an example lead to its page, where a code host shows the script."""
+    content[0] = re.sub(
+        r"\]\([./]*examples/(plot_\w+)\.py\)", r"](/docs/gallery/\1.rst)", content[0]
+    )
+
+
+def setup(app: Any) -> None:
+    """Tell Sphinx what to call."""
+    app.connect("source-read", _to_the_gallery)

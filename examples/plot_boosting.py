@@ -12,12 +12,13 @@ gives LightGBM, XGBoost or CatBoost the gradient of the smoothed labels.
 #
 # Half of the plane is clean. In the other half, two labels in five are drawn at random.
 
+import matplotlib.pyplot as plt
 import numpy as np
 from lightgbm import LGBMClassifier
 
 from structsmooth import StructuralSmoother
 from structsmooth.boosting import fit_smoothed
-from structsmooth.metrics import evaluate
+from structsmooth.metrics import evaluate, risk_coverage_curve
 
 
 def draw(n_rows, seed):
@@ -46,17 +47,23 @@ print(f"mean strength, noisy half: {strengths[X[:, 0] > 0].mean():.3f}")
 # Train
 # -----
 #
-# The strength is the only new argument. A strength of 0 is LightGBM as it is.
+# The strength is the only new argument. A strength of 0 is LightGBM as it is. The
+# curves ask whether confidence tells right from wrong: the mean of a curve is its AURC.
 
+figure, axis = plt.subplots(figsize=(6, 3.6), layout="constrained")
 ways = {"none": 0.0, "uniform": smoother.alpha_, "structural": strengths}
 for name, way in ways.items():
     learner = LGBMClassifier(random_state=0, n_jobs=1, verbose=-1)
     model = fit_smoothed(learner, X, y, way, n_classes=3)
-    scores = evaluate(y_test, model.predict_proba(X_test))
+    probabilities = model.predict_proba(X_test)
+    scores = evaluate(y_test, probabilities)
     print(
         f"{name:10s} error {scores['error']:.3f}  NLL {scores['nll']:.3f}  "
         f"ECE {scores['ece']:.3f}  AURC {scores['aurc']:.3f}"
     )
+    axis.plot(*risk_coverage_curve(y_test, probabilities), label=name)
+axis.set(xlabel="share of rows answered, the most confident first", ylabel="error")
+axis.legend()
 
 # %%
 # One draw shows how it is done. On real data the measured answer is mixed: see

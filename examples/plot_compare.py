@@ -12,9 +12,9 @@ places.
 # Ask
 # ---
 #
-# Any scikit-learn classifier with sample weights will do, or a function of your own that
-# trains. Five seeds and a short list of candidates keep this page quick; take ten and
-# the defaults when it matters.
+# Any scikit-learn classifier with sample weights will do, or a function of your own
+# that trains. Five seeds and a short list of candidates keep this page quick; take ten
+# and the defaults when it matters.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -41,8 +41,8 @@ result = compare(
 # Read
 # ----
 #
-# First the verdict, then what it rests on. "No clear difference" means that the interval
-# contains 0, not that there is none.
+# First the verdict, then what it rests on. "No clear difference" means that the
+# interval contains 0, not that there is none.
 
 print(result.verdict)
 for finding in result.findings:
