@@ -2,10 +2,10 @@
 Does it help here?
 ==================
 
-The one question that counts, asked of held-out rows. `compare` trains five times on
-each of several splits: without smoothing, with uniform, structural, reversed and
-shuffled strengths. The last two are controls that have the right strengths in the wrong
-places.
+The one question that counts, asked of held-out rows. `structsmooth.compare.compare`
+trains five times on each of several splits: without smoothing, with uniform,
+structural, reversed and shuffled strengths. The last two are controls that have the
+right strengths in the wrong places.
 """
 
 # %%

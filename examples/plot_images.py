@@ -35,9 +35,9 @@ X = images.reshape(len(images), -1)
 # Three spaces
 # ------------
 #
-# An autoencoder takes the place of PCA. `out_of_fold_outputs` splits the data, and
-# shows every sample to a model that was trained on the other parts: a model knows its
-# own training labels by heart, and would show no overlap.
+# An autoencoder takes the place of PCA. `structsmooth.torch.out_of_fold_outputs` splits
+# the data, and shows every sample to a model that was trained on the other parts: a
+# model knows its own training labels by heart, and would show no overlap.
 
 
 def small_network():
