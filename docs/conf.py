@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from sphinx.errors import ExtensionError
+
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
 os.environ["MPLBACKEND"] = "Agg"
@@ -35,7 +37,8 @@ exclude_patterns = ["docs/_*", "docs/gallery/*.py", "docs/gallery/*.ipynb", ".*"
 templates_path = [str(HERE / "_templates")]  # autosummary looks in the source folder
 
 extensions = [
-    "mathml",  # docs/_ext
+    "linknames",  # this and the next are in docs/_ext
+    "mathml",
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
@@ -85,7 +88,7 @@ html_sidebars = {"docs/gallery/plot_tutorial": []}
 html_additional_pages = {"index": "forward.html"}  # from / to docs/index.html
 html_theme_options = {
     "navbar_align": "left",
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 8,
     "show_prev_next": True,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
@@ -103,6 +106,18 @@ def _to_the_gallery(_app: Any, _name: str, content: list[str]) -> None:
     )
 
 
+def _stays_at_home(app: Any, error: Exception | None) -> None:
+    """Refuse pages that would fetch something from a network."""
+    fetches = re.compile(
+        r"<(?:script|link|img|iframe|source)\b[^>]*\"(?:https?:)?//[^>]*>"
+    )
+    for page in Path(app.outdir).rglob("*.html"):
+        found = None if error else fetches.search(page.read_text("utf-8"))
+        if found:
+            raise ExtensionError(f"{page.name} would fetch {found.group()}")
+
+
 def setup(app: Any) -> None:
     """Tell Sphinx what to call."""
     app.connect("source-read", _to_the_gallery)
+    app.connect("build-finished", _stays_at_home)

@@ -83,7 +83,7 @@ axis.legend()
 #
 # A smoother has the bounds of each of its clusters, with intervals.
 
-wine = load_wine(as_frame=True)
+wine = load_wine()
 X = StandardScaler().fit_transform(wine.data)
 smoother = StructuralSmoother(random_state=0).fit(X, wine.target)
 for number, cluster in enumerate(smoother.cluster_bounds_):
