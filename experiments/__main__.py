@@ -31,6 +31,7 @@ KINDS = {
     "synthetic": "experiments.synthetic",
     "clusters": "experiments.synthetic.clusters",
     "neighbors": "experiments.synthetic.neighbors",
+    "estimators": "experiments.estimators",
     "study": "experiments.study",
     "panels": "experiments.panels",
     "critical": "experiments.critical",

@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 from lightgbm import LGBMClassifier
 
-from experiments.study import training
-from experiments.study.networks import perceptron
+from experiments.study import networks, training
 
 
 def build(kind: str, options: dict):
@@ -15,7 +14,9 @@ def build(kind: str, options: dict):
         return LGBMClassifier(n_jobs=1, deterministic=True, verbose=-1, **options)
     if kind == "mlp":
         return MlpTrainer(**options)
-    raise ValueError(f"model must be mlp or lightgbm, got {kind!r}")
+    if kind == "mobilenet":
+        return ImageTrainer(**options)
+    raise ValueError(f"model must be mlp, lightgbm or mobilenet, got {kind!r}")
 
 
 class MlpTrainer:
@@ -35,7 +36,6 @@ class MlpTrainer:
 
     def __call__(self, X, y, strengths, n_classes, random_state):
         """Return a function from features to probabilities."""
-        torch.set_num_threads(1)
         recipe = training.Recipe(
             epochs=self.options["epochs"],
             batch_size=self.options["batch_size"],
@@ -43,14 +43,37 @@ class MlpTrainer:
             learning_rate=self.options["learning_rate"],
             last_learning_rate=self.options["learning_rate"],
         )
-        inputs = training.Inputs.fit(X, torch.device("cpu"))
-        network = training.train(
-            lambda: perceptron(X.shape[1], self.options["hidden"], n_classes),
-            X,
-            y,
-            strengths,
+        hidden = self.options["hidden"]
+        return _train(
+            lambda: networks.perceptron(X.shape[1], hidden, n_classes),
+            (X, y, strengths),
             recipe,
-            inputs,
             random_state,
         )
-        return lambda rows: training.predict(network, inputs, rows)
+
+
+class ImageTrainer:
+    """A MobileNet-v2 on images whose channels are standardized."""
+
+    def __init__(self, network: dict, recipe: dict) -> None:
+        self.network, self.recipe = network, recipe
+
+    def __repr__(self):
+        """Identify the trainer in a file of results."""
+        return f"ImageTrainer({self.network}, {self.recipe})"
+
+    def __call__(self, X, y, strengths, n_classes, random_state):
+        """Return a function from images to probabilities."""
+        return _train(
+            lambda: networks.mobilenet_v2(n_classes, **self.network),
+            (X, y, strengths),
+            training.Recipe(**self.recipe),
+            random_state,
+        )
+
+
+def _train(build, rows, recipe, seed):
+    torch.set_num_threads(1)
+    inputs = training.Inputs.fit(rows[0], torch.device("cpu"))
+    network = training.train(build, *rows, recipe, inputs, seed)
+    return lambda others: training.predict(network, inputs, others)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 from structsmooth import StructuralSmoother, solve_strengths
 from structsmooth.errors import InvalidInputError
@@ -85,14 +86,13 @@ def test_strengths_of_points_have_the_exact_mean_and_follow_the_estimates(rng):
         assert strength == pytest.approx(smoother.sample_strengths_[rows].mean())
 
 
-def test_alpha_auto_is_the_mean_bayes_error_of_the_points(rng):
+def test_alpha_auto_is_what_the_trees_of_the_clusters_say(rng):
     X, y = drawn(rng, 500)
     smoother = StructuralSmoother("auto", regions="point", random_state=0).fit(X, y)
-    assert smoother.alpha_ == pytest.approx(smoother.points_.bayes_error.mean())
-    # Up to the open end of the box at 1/2.
-    np.testing.assert_allclose(
-        smoother.sample_strengths_, smoother.points_.bayes_error, atol=1e-6
-    )
+    clusters = StructuralSmoother("auto", random_state=0).fit(X, y)
+    assert smoother.alpha_ == clusters.alpha_
+    assert smoother.alpha_ == pytest.approx(smoother.bayes_error_bounds_.lower)
+    assert smoother.sample_strengths_.mean() == pytest.approx(smoother.alpha_)
 
 
 def test_new_rows_lie_on_the_same_line_and_in_the_same_box():
@@ -174,3 +174,15 @@ def test_the_number_of_jobs_changes_nothing(rng):
 def test_a_wrong_number_of_neighbors_is_refused(overlapping, wrong):
     with pytest.raises(InvalidInputError, match="n_neighbors"):
         StructuralSmoother(regions="point", n_neighbors=wrong).fit(*overlapping)
+
+
+def test_sparse_rows_are_treated_as_dense_ones(rng):
+    X, y = drawn(rng, 200)
+    options = {"regions": "point", "reducer": "none", "random_state": 0}
+    dense = StructuralSmoother(**options).fit(X, y)
+    sparse = StructuralSmoother(**options).fit(csr_matrix(X), y)
+    np.testing.assert_allclose(sparse.sample_strengths_, dense.sample_strengths_)
+    np.testing.assert_allclose(
+        sparse.predict_strength(csr_matrix(X[:5] + 0.1)),
+        dense.predict_strength(X[:5] + 0.1),
+    )

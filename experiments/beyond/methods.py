@@ -2,70 +2,134 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
 
 from experiments.beyond.overlap import soft_labels
 from structsmooth import StructuralSmoother, shuffled_strengths, solve_strengths
 from structsmooth.strengths import resolve_alpha_beta
 
-# What each smoother has of its own; "shuffled" is a control, with the strengths of the
-# last one at random rows.
-SMOOTHERS = {
-    "cluster": {},
-    "shrunk": {"shrink": True},
-    "point": {"regions": "point"},
-    "point, shrunk": {"regions": "point", "shrink": True},
+
+@dataclass(frozen=True)
+class Method:
+    """One way to find strengths.
+
+    Attributes
+    ----------
+    smoother : dict
+        What the smoother has of its own.
+    out_of_fold : bool
+        Distances between the predictions of first models, each row by one that did not
+        train on it, in place of distances between features.
+    slope : float
+        Share of the usual beta.
+    midpoint : bool
+        The middle between the bounds, not the lower one.
+    overlap : bool
+        The mass goes to the classes that overlap there.
+    shuffled : bool
+        A control: the strengths of other rows.
+    """
+
+    smoother: dict = field(default_factory=dict)
+    out_of_fold: bool = False
+    slope: float = 1.0
+    midpoint: bool = False
+    overlap: bool = False
+    shuffled: bool = False
+
+
+POINT = {"regions": "point"}
+UNIFORM = "uniform"
+METHODS = {
+    "cluster": Method(),
+    "cluster, shrunk": Method({"shrink": True}),
+    "cluster, half beta": Method(slope=0.5),
+    "cluster, midpoint": Method(midpoint=True),
+    "cluster, overlap": Method(overlap=True),
+    "point": Method(POINT),
+    "point, shrunk": Method(POINT | {"shrink": True}),
+    "point, half beta": Method(POINT, slope=0.5),
+    "point, overlap": Method(POINT, overlap=True),
+    "out of fold, cluster": Method(out_of_fold=True),
+    "out of fold, point": Method(POINT, out_of_fold=True),
+    "out of fold, point, overlap": Method(POINT, out_of_fold=True, overlap=True),
+    "shuffled": Method(POINT, shuffled=True),
 }
-SHUFFLED = "shuffled"
-# The strengths of "cluster", with the mass on the classes that overlap there.
-OVERLAP = "overlap"
-METHODS = ("none", "uniform", *SMOOTHERS, OVERLAP, SHUFFLED)
 
 
 def methods_of(config: dict) -> tuple[str, ...]:
-    """Return the methods that a model can be trained by."""
-    takes_soft_labels = config["model"] == "mlp"
-    return tuple(m for m in METHODS if m != OVERLAP or takes_soft_labels)
+    """Return the methods of an experiment that its model can be trained by."""
+    takes_soft_labels = config["model"] != "lightgbm"
+    chosen = config.get("methods", list(METHODS))
+    return (
+        UNIFORM,
+        *(m for m in chosen if takes_soft_labels or not METHODS[m].overlap),
+    )
 
 
 class Strengths:
-    """Strengths of one training set, by method and alpha; smoothers fitted once."""
+    """Strengths of one training set, by method and alpha; smoothers fitted once.
 
-    def __init__(self, X, y, options: dict, seed: int) -> None:
-        self.X, self.y, self.options, self.seed = X, y, options, seed
+    Parameters
+    ----------
+    features, y : ndarray
+        The training rows.
+    outputs : ndarray of shape (n, K), optional
+        Predictions of first models, for the methods that want them.
+    options : dict
+        What all smoothers have in common.
+    """
+
+    def __init__(self, features, y, outputs, options: dict, seed: int) -> None:
+        self.features, self.y, self.outputs = features, y, outputs
+        self.options, self.seed = options, seed
         self.n_classes = int(y.max()) + 1
         self.fitted: dict[str, StructuralSmoother] = {}
 
-    def smoother(self, method: str) -> StructuralSmoother:
+    def smoother(self, method: Method) -> StructuralSmoother:
         """Return the smoother of a method."""
-        if method not in self.fitted:
-            smoother = StructuralSmoother(
-                random_state=self.seed, **self.options, **SMOOTHERS[method]
+        key = f"{method.smoother} {method.out_of_fold}"
+        if key not in self.fitted:
+            options, X = self.options | method.smoother, self.features
+            if method.out_of_fold:
+                # Trees and clipped probabilities give many rows the same outputs.
+                own = {"reducer": "none", "ties": "average"}
+                options, X = options | own, self.outputs
+            smoother = StructuralSmoother(random_state=self.seed, **options)
+            self.fitted[key] = smoother.fit(X, self.y)
+        return self.fitted[key]
+
+    def mean_and_slope(self, alpha: float | str) -> tuple[float, float]:
+        """Return alpha and beta of all methods; "auto" is what the clusters say."""
+        if alpha != "auto":
+            return resolve_alpha_beta(
+                alpha, "auto", np.zeros(1), np.ones(1), self.n_classes
             )
-            self.fitted[method] = smoother.fit(self.X, self.y)
-        return self.fitted[method]
+        smoother = self.smoother(METHODS["cluster"])
+        where = smoother.bayes_error_lower_, smoother.cluster_weights_
+        return resolve_alpha_beta(alpha, "auto", *where, self.n_classes)
 
-    def __call__(self, method: str, alpha: float | str) -> np.ndarray:
-        """Return the strength of each row; "auto" is the estimated Bayes error.
-
-        All smoothers have the slope of their own, beta "auto". Those of "overlap" are
-        soft labels already, of shape (n, K).
-        """
-        if method == "none":
-            return np.zeros(len(self.y))
-        sources = {"uniform": "cluster", OVERLAP: "cluster", SHUFFLED: "point, shrunk"}
-        source = sources.get(method, method)
-        if method == "uniform" and alpha != "auto":
-            return np.full(len(self.y), alpha)
-        smoother = self.smoother(source)
-        where = smoother.bayes_error_, smoother.region_weights_
-        mean, beta = resolve_alpha_beta(alpha, "auto", *where, self.n_classes)
-        if method == "uniform":
+    def __call__(self, name: str, alpha: float | str) -> np.ndarray:
+        """Return the strength of each row, or soft labels of shape (n, K)."""
+        mean, beta = self.mean_and_slope(alpha)
+        if name == UNIFORM:
             return np.full(len(self.y), mean)
-        values = solve_strengths(*where, mean, beta, n_classes=self.n_classes)
-        if method == SHUFFLED:
+        method = METHODS[name]
+        smoother = self.smoother(method)
+        bayes_error = smoother.bayes_error_
+        if method.midpoint:
+            # The upper bound is an estimate, and may exceed what labels can be.
+            upper = np.minimum(smoother.bayes_error_upper_, 1.0 - 1.0 / self.n_classes)
+            bayes_error = (smoother.bayes_error_lower_ + upper) / 2.0
+        weights = smoother.region_weights_
+        values = solve_strengths(
+            bayes_error, weights, mean, method.slope * beta, n_classes=self.n_classes
+        )
+        if method.shuffled:
             values = shuffled_strengths(
-                values, where[1], n_classes=self.n_classes, random_state=self.seed
+                values, weights, n_classes=self.n_classes, random_state=self.seed
             )
         found = values[smoother.region_labels_]
-        return soft_labels(smoother, self.y, found) if method == OVERLAP else found
+        return soft_labels(smoother, self.y, found) if method.overlap else found

@@ -15,6 +15,8 @@ METRICS = (("error", 100.0, 2), ("nll", 1.0, 3), ("ece", 100.0, 2), ("aurc", 100
 TITLES = {"error": "error, %", "nll": "NLL", "ece": "ECE, %", "aurc": "AURC, %"}
 ALONE = ("none", "temperature")
 CHOSEN = "chosen"
+# Splits of one set share rows; the test rows of these are always the same, or new.
+FIXED_TEST = ("timit", "synthetic", "cifar10", "cifar100", "svhn")
 
 
 class Finished:
@@ -22,7 +24,7 @@ class Finished:
 
     def __init__(self, results: Path) -> None:
         self.settings, runs = read(results)
-        self.methods = methods_of(self.settings)[1:]
+        self.methods = methods_of(self.settings)
         n_rows = 2 + len(self.methods) * len(self.settings["alphas"])
         by_seed: dict[int, dict] = {}
         for run in runs:
@@ -52,7 +54,7 @@ class Finished:
     @property
     def test_ratio(self) -> float:
         """Rows tested for each row trained on, where splits of one set share rows."""
-        if self.settings["data"] in ("timit", "synthetic"):
+        if self.settings["data"] in FIXED_TEST:
             return 0.0
         n_train, _, n_test = next(iter(self.seeds[min(self.seeds)].values()))["n_rows"]
         return n_test / n_train

@@ -62,7 +62,8 @@ def batch_norm(results: Path) -> tuple[str, str]:
     words = (
         f"{means['cifar10-plain']:+.2f} points without, {means['cifar10']:+.2f} with"
     )
-    return words, lower_than(pairs)[1]
+    differences, verdict = lower_than(pairs)
+    return f"{words}; differences {differences}", verdict
 
 
 def curves(results: Path) -> tuple[str, str]:

@@ -24,12 +24,10 @@ def stem(name: str, scale: str) -> str:
 def load(name: str, scale: str = "cpu") -> dict:
     """Return the settings of an experiment at a scale.
 
-    A file may name a ``base`` whose settings it changes. In all of them, the tables
-    ``cpu`` and ``full`` hold what a scale has of its own.
+    A file may name a ``base`` whose settings it changes, or several. In all of them,
+    the tables ``cpu`` and ``full`` hold what a scale has of its own.
     """
-    layers = [_read(HERE / f"{name}.toml")]
-    while base := layers[0].pop("base", None):
-        layers.insert(0, _read(HERE / "base" / f"{base}.toml"))
+    layers = _layers(HERE / f"{name}.toml")
     of_scales = [{s: layer.pop(s, {}) for s in SCALES} for layer in layers]
     config: dict = {}
     for layer in (*layers, *(of_scale[scale] for of_scale in of_scales)):
@@ -53,6 +51,16 @@ def merge(below: dict, above: dict) -> dict:
         is_table = isinstance(value, dict) and isinstance(merged.get(name), dict)
         merged[name] = merge(merged[name], value) if is_table else value
     return merged
+
+
+def _layers(path: Path) -> list[dict]:
+    """Return the settings of a file, after those of its bases."""
+    settings = _read(path)
+    bases = settings.pop("base", [])
+    bases = [bases] if isinstance(bases, str) else bases
+    folder = HERE / "base"
+    below = [layer for base in bases for layer in _layers(folder / f"{base}.toml")]
+    return [*below, settings]
 
 
 def _read(path: Path) -> dict:

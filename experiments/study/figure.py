@@ -9,6 +9,7 @@ import numpy as np
 from experiments import figures
 from experiments.rows import row_of
 from experiments.study.table import METRICS, TITLES, Finished
+from structsmooth.errors import FileFormatError
 
 
 def figure(results: Path) -> list[Path]:
@@ -16,6 +17,10 @@ def figure(results: Path) -> list[Path]:
     finished = Finished(results)
     if len(finished.config["n_clusters"]) > 1:
         return [_by_clusters(finished, results.with_suffix(".png"))]
+    if finished.config["curve_every"] >= finished.config["recipe"]["epochs"]:
+        raise FileFormatError(
+            f"{results} has no curves: only the last epoch was measured there"
+        )
     alphas = finished.config["alphas"]
     plot, axes = figures.row(len(alphas), sharey=True)
     for axis, alpha in zip(axes, alphas, strict=True):

@@ -101,14 +101,25 @@ def features_of(config: dict, split) -> tuple[np.ndarray, np.ndarray]:
     if "autoencoder" not in config:
         return split.X, split.X_test
     facts = {name: config.get(name) for name in FEATURES_DEPEND_ON}
-    path = CHECKPOINTS / f"codes-{config['data']}-{digest_of(facts)}.npz"
+    codes = codes_of(facts, {"train": split.X, "test": split.X_test})
+    return codes["train"], codes["test"]
+
+
+def codes_of(facts: dict, parts: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return an autoencoder's codes of each part, fitted to the one named "train".
+
+    The facts are what they depend on.
+    """
+    path = CHECKPOINTS / f"codes-{facts['data']}-{digest_of(facts)}.npz"
     if not path.is_file():
         from structsmooth.torch import Autoencoder
 
-        coder = Autoencoder(random_state=config["split_seed"], **config["autoencoder"])
-        codes = coder.fit(split.X).transform(split.X)
+        seed = facts.get("split_seed", 0)
+        coder = Autoencoder(random_state=seed, **facts["autoencoder"])
+        coder.fit(parts["train"])
+        codes = {name: coder.transform(X) for name, X in parts.items()}
         path.parent.mkdir(parents=True, exist_ok=True)
         with written_beside(path) as part, part.open("wb") as stream:
-            np.savez(stream, train=codes, test=coder.transform(split.X_test))
+            np.savez(stream, **codes)
     with np.load(path, allow_pickle=False) as kept:
-        return kept["train"], kept["test"]
+        return {name: kept[name] for name in parts}

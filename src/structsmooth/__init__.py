@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         largest_free_beta,
         solve_strengths,
     )
+    from structsmooth.suspects import Suspects, find_suspects
     from structsmooth.tree import (
         Neighbors,
         SpanningTree,
@@ -54,6 +55,7 @@ _HOME_OF = {
     "SpanningTree": "tree",
     "SparseLabels": "labels",
     "StructuralSmoother": "smoother",
+    "Suspects": "suspects",
     "alpha_from_epsilon": "labels",
     "bayes_error_bias": "strengths",
     "bayes_error_bounds": "bounds",
@@ -63,6 +65,7 @@ _HOME_OF = {
     "epsilon_from_alpha": "labels",
     "euclidean_mst": "tree",
     "expand_rows": "labels",
+    "find_suspects": "suspects",
     "flip_labels": "labels",
     "henze_penrose_divergence": "divergence",
     "largest_free_beta": "strengths",
@@ -83,6 +86,7 @@ __all__ = [
     "SpanningTree",
     "SparseLabels",
     "StructuralSmoother",
+    "Suspects",
     "alpha_from_epsilon",
     "bayes_error_bias",
     "bayes_error_bounds",
@@ -92,6 +96,7 @@ __all__ = [
     "epsilon_from_alpha",
     "euclidean_mst",
     "expand_rows",
+    "find_suspects",
     "flip_labels",
     "henze_penrose_divergence",
     "largest_free_beta",

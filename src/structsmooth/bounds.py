@@ -15,18 +15,23 @@ then show where classes overlap more, but are no limit to what a classifier can 
 
 from __future__ import annotations
 
+import functools
 import numbers
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri
 
-from structsmooth.crossing import cross_tree, crossing_matrix
+from structsmooth.crossing import CrossingCount, cross_tree, crossing_matrix
 from structsmooth.errors import InvalidInputError
+from structsmooth.inequalities import (
+    lower_bound,
+    lower_bound_of_votes,
+    wilson_interval,
+)
 from structsmooth.progress import Progress
 from structsmooth.tree.paths import prim_seconds
 from structsmooth.validation import (
@@ -36,7 +41,15 @@ from structsmooth.validation import (
     check_integer,
     encode_labels,
 )
+from structsmooth.votes import cross_neighbors, cross_votes
 
+# How the estimators count, and how many neighbors they usually ask; the tree has paths
+# of its own. experiments/results/estimators.md compares them.
+ESTIMATORS: dict[str, Any] = {
+    "tree": None,
+    "neighbors": (cross_neighbors, 5),
+    "votes": (cross_votes, 15),
+}
 # Tasks that each thread gets, one after the other.
 TASKS_PER_JOB = 8
 
@@ -112,6 +125,8 @@ def bayes_error_bounds(
     correct_forced_edges: bool = True,
     ties: str = "index",
     confidence: float = 0.95,
+    estimator: str = "tree",
+    n_neighbors: int | None = None,
 ) -> BayesErrorBounds:
     """Bound the Bayes error of the data from their minimum spanning tree.
 
@@ -133,6 +148,14 @@ def bayes_error_bounds(
         16 orders of the rows, for discrete data.
     confidence : float, default=0.95
         Level of the intervals.
+    estimator : {"tree", "neighbors", "votes"}, default="tree"
+        "neighbors" takes pairs of a point and its nearest neighbors in place of the
+        tree's edges: less noise, more bias in many dimensions. "votes" takes the points
+        that their neighbors outvote, whose share is the error of a classifier, and so
+        nearer to the Bayes error from above; with two classes the lower bound is that
+        of Devroye, else the bound above of that error.
+    n_neighbors : int, optional
+        How many neighbors: 5 and 15 by default, or n - 1 if that is less.
 
     Returns
     -------
@@ -163,14 +186,29 @@ def bayes_error_bounds(
                 f"X and y must have the same length: X has {len(features)} rows, "
                 f"y has {len(coded)} labels"
             )
-    return region_bounds(
-        features,
-        coded,
-        n_classes=n_classes,
-        correct_forced_edges=correct_forced_edges,
-        ties=check_choice(ties, "ties", ("index", "average")),
-        confidence=check_confidence(confidence),
-    )
+    check_choice(ties, "ties", ("index", "average"))
+    check_choice(estimator, "estimator", tuple(ESTIMATORS))
+    if n_neighbors is not None:
+        check_integer(n_neighbors, "n_neighbors", 1, max(1, len(coded) - 1))
+        if estimator == "tree":
+            raise InvalidInputError("n_neighbors is not used by estimator='tree'")
+    check_confidence(confidence)
+    if estimator == "tree" or len(coded) == 1:
+        return region_bounds(
+            features,
+            coded,
+            n_classes=n_classes,
+            correct_forced_edges=correct_forced_edges,
+            ties=ties,
+            confidence=confidence,
+        )
+    count, usual = ESTIMATORS[estimator]
+    k = min(usual if n_neighbors is None else n_neighbors, len(coded) - 1)
+    lower = lower_bound
+    if estimator == "votes" and n_classes == 2 and k > 2:
+        lower = functools.partial(lower_bound_of_votes, n_neighbors=k)
+    crossing = count(features, coded, k)
+    return _from_count(crossing, coded, n_classes, 0, confidence, lower)
 
 
 def check_confidence(confidence: Any) -> float:
@@ -254,17 +292,26 @@ def region_bounds(
     workload: float | None = None,
 ) -> BayesErrorBounds:
     """Bound the Bayes error of one region; the arguments have been checked."""
-    n_samples = len(coded)
-    class_counts = np.bincount(coded, minlength=n_classes).astype(np.int64)
     crossing = cross_tree(X, coded, ties, n_threads, workload)
-    count = float(crossing.counts.sum())
-    if correct_forced_edges:
-        count = max(0.0, count - (int(np.count_nonzero(class_counts)) - 1))
-    fraction = count / n_samples
+    n_forced = len(np.unique(coded)) - 1 if correct_forced_edges else 0
+    return _from_count(crossing, coded, n_classes, n_forced, confidence, lower_bound)
+
+
+def _from_count(
+    crossing: CrossingCount,
+    coded: NDArray[np.int64],
+    n_classes: int,
+    n_forced: int,
+    confidence: float,
+    lower: Callable[[float, int], float],
+) -> BayesErrorBounds:
+    """Return the bounds that follow from what crosses in a region."""
+    n_samples = len(coded)
+    fraction = max(0.0, float(crossing.counts.sum()) - n_forced) / n_samples
     n_effective = n_samples / crossing.design_effect
-    low, high = _wilson_interval(fraction, n_effective, confidence)
+    low, high = wilson_interval(fraction, n_effective, confidence)
     lower_low, lower_at, lower_high = (
-        lower_bound(value, n_classes) for value in (low, fraction, high)
+        lower(value, n_classes) for value in (low, fraction, high)
     )
     return BayesErrorBounds(
         lower=lower_at,
@@ -277,7 +324,7 @@ def region_bounds(
         crossing_fraction=fraction,
         n_samples=n_samples,
         n_effective=n_effective,
-        class_counts=class_counts,
+        class_counts=np.bincount(coded, minlength=n_classes).astype(np.int64),
         confidence=confidence,
         tied_fraction=crossing.tied_fraction,
     )
@@ -347,36 +394,3 @@ def combine_bounds(regions: Sequence[BayesErrorBounds]) -> BayesErrorBounds:
         confidence=regions[0].confidence,
         tied_fraction=mean([region.tied_fraction for region in regions]),
     )
-
-
-def lower_bound(crossing_fraction: float, n_classes: int) -> float:
-    """Return the lower bound on the Bayes error (equation multiclassbound).
-
-    With ``e = 1 - max eta``, ``1 - sum eta^2 <= 2e - e^2 K/(K-1)``; solve for e,
-    then take expectations. It saturates at (K-1)/K.
-    """
-    return float(lower_bounds(np.array([crossing_fraction]), n_classes)[0])
-
-
-def lower_bounds(
-    crossing_fractions: NDArray[np.float64], n_classes: int
-) -> NDArray[np.float64]:
-    """Return the same for many fractions."""
-    ceiling = (n_classes - 1) / n_classes
-    root = np.sqrt(np.maximum(0.0, 1.0 - crossing_fractions / ceiling))
-    bounds: NDArray[np.float64] = ceiling * (1.0 - root)
-    return bounds
-
-
-def _wilson_interval(
-    fraction: float, n_effective: float, confidence: float
-) -> tuple[float, float]:
-    """Return Wilson's interval of a proportion: honest at 0, unlike the normal one."""
-    z = float(ndtri(0.5 + confidence / 2.0))
-    shrink = 1.0 + z**2 / n_effective
-    center = (fraction + z**2 / (2.0 * n_effective)) / shrink
-    half = (z / shrink) * np.sqrt(
-        max(0.0, fraction * (1.0 - fraction)) / n_effective
-        + z**2 / (4.0 * n_effective**2)
-    )
-    return max(0.0, min(fraction, center - half)), max(fraction, center + half)

@@ -143,6 +143,10 @@ def fit(
         bool,
         typer.Option(help="Draw clusters together as far as they differ by noise."),
     ] = False,
+    ignore_suspects: Annotated[
+        bool,
+        typer.Option(help="List labels that look like mistakes; do not count them."),
+    ] = False,
     jobs: Annotated[int | None, typer.Option(help="Threads; -1 for all cores.")] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -172,6 +176,7 @@ def fit(
             ties=ties,
             regions=regions,
             shrink=shrink,
+            ignore_suspects=ignore_suspects,
             n_jobs=jobs,
             random_state=seed,
             verbose=int(not (quiet or as_json)),

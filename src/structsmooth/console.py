@@ -58,8 +58,20 @@ def print_summary(
         f"{_percent(bias['uniform'])}: {bias['saved']:.1%} saved.",
         f"Wrote to {escape(str(output))}: {', '.join(summary['files'])}, summary.json",
     ]
+    if summary["n_suspects"] is not None:
+        lines.insert(-1, _about_suspects(summary["n_suspects"]))
     for line in lines:
         console.print(line, soft_wrap=True)
+
+
+def _about_suspects(number: int) -> str:
+    if number == 0:
+        return "No label looks like a mistake."
+    labels = "1 label looks" if number == 1 else f"{number} labels look"
+    return (
+        f"{labels} like a mistake, for the neighbors agree on another one: "
+        "suspects.csv. Look before you change any."
+    )
 
 
 def _cells(row: dict[str, Any]) -> list[str]:

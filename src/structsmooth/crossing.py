@@ -119,7 +119,7 @@ def cross_tree(
         nothing = np.empty((0, 2), dtype=np.int64)
         return CrossingCount(nothing, nothing[:, 0], TYPICAL_EFFECT, 0.0)
     tree = minimum_spanning_tree(X, n_threads, workload)
-    effect = _design_effect(tree.edges, coded)
+    effect = design_effect(tree.edges, coded)
     tied_fraction = _tied_fraction(X, tree, ties, n_threads, workload)
     if ties == "average" and tied_fraction > 0.0:
         pairs, counts = _average_over_orders(X, coded, n_threads, workload)
@@ -168,7 +168,7 @@ def _average_over_orders(
     return pairs, counts / N_TIE_ORDERS
 
 
-def _design_effect(edges: NDArray[np.int64], coded: NDArray[np.int64]) -> float:
+def design_effect(edges: NDArray[np.int64], coded: NDArray[np.int64]) -> float:
     """Return how much more the crossing count varies than independent edges would.
 
     Edges that share a point are correlated through its label: a single odd label

@@ -23,6 +23,7 @@ from structsmooth.store import FILE_NAME, versions
 from structsmooth.validation import check_codes
 
 SUMMARY = "summary.json"
+SUSPECTS = "suspects.csv"
 FORMAT = "structsmooth.result"
 UNFINISHED = ".unfinished-"
 # Larger soft labels are left to `structsmooth labels`; float32, in bytes.
@@ -58,6 +59,26 @@ def _describe_classes(bounds: BayesErrorBounds, classes: NDArray[Any]) -> str:
     share = bounds.class_counts / bounds.n_samples
     text = ", ".join(f"{classes[k]} {share[k]:.0%}" for k in order[:3])
     return text + (f", {len(order) - 3} more" if len(order) > 3 else "")
+
+
+def suspect_table(
+    smoother: StructuralSmoother, coded: NDArray[np.int64]
+) -> list[dict[str, Any]]:
+    """Return one row for each label that looks like a mistake, the surest first."""
+    suspects = smoother.suspects_
+    if suspects is None:
+        return []
+    return [
+        {
+            "row": int(row),
+            "label": _plain(smoother.classes_[coded[row]]),
+            "likely": _plain(likely),
+            "agreement": float(agreement),
+        }
+        for row, likely, agreement in zip(
+            suspects.rows, suspects.likely, suspects.agreement, strict=True
+        )
+    ]
 
 
 def overlapping_pairs(
@@ -115,6 +136,7 @@ def summarize(smoother: StructuralSmoother, notes: list[str]) -> dict[str, Any]:
             "saved": saved,
         },
         "overlapping_classes": overlapping_pairs(smoother),
+        "n_suspects": None if smoother.suspects_ is None else len(smoother.suspects_),
         "notes": notes,
         "settings": settings,
         "versions": versions(),
@@ -159,8 +181,8 @@ def write_results(
         (target / SUMMARY).unlink(missing_ok=True)
         for name in [*summary["files"], SUMMARY]:
             (workshop / name).replace(target / name)
-        for name in {"soft_labels.npy"} - set(summary["files"]):
-            (target / name).unlink(missing_ok=True)  # of an earlier, smaller fit
+        for name in {"soft_labels.npy", SUSPECTS} - set(summary["files"]):
+            (target / name).unlink(missing_ok=True)  # of an earlier, other fit
         for unfinished in target.glob(UNFINISHED + "*"):
             shutil.rmtree(unfinished, ignore_errors=True)
     return summary
@@ -228,18 +250,24 @@ def _write_files(
     smoother.save(directory / FILE_NAME)
     np.save(directory / "labels.npy", coded)
     np.save(directory / "strengths.npy", smoother.sample_strengths_)
-    rows = cluster_table(smoother)
-    with (directory / "clusters.csv").open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, fieldnames=list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
+    _write_csv(directory / "clusters.csv", cluster_table(smoother))
     names = ["strengths.npy", "clusters.csv", FILE_NAME, "labels.npy"]
+    if smoother.suspects_ is not None and len(smoother.suspects_):
+        _write_csv(directory / SUSPECTS, suspect_table(smoother, coded))
+        names.insert(2, SUSPECTS)
     n_classes = len(smoother.classes_)
     if len(coded) * n_classes * 4 <= LARGEST_SOFT_LABELS:
         soft = smooth_labels(coded, smoother.sample_strengths_, n_classes)
         np.save(directory / "soft_labels.npy", soft.astype(np.float32))
         names.insert(1, "soft_labels.npy")
     return names
+
+
+def _write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, fieldnames=list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def _plain(value: Any) -> Any:

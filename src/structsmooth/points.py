@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
-from structsmooth.bounds import lower_bounds
+from structsmooth.inequalities import lower_bounds
 from structsmooth.kernels import kernel
 from structsmooth.tree import nearest_neighbors
 

@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from structsmooth.bounds import BayesErrorBounds, lower_bounds
+from structsmooth.bounds import BayesErrorBounds
 from structsmooth.errors import InvalidInputError
+from structsmooth.inequalities import lower_bounds
 
 # Regions that differ no more than equal ones would in 95 of 100 cases are held equal.
 SIGNIFICANCE = 0.05

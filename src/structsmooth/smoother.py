@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from os import PathLike
 from typing import Any, Self
 
@@ -27,6 +28,7 @@ from structsmooth.strengths import (
     solve_strengths,
     strengths_of_others,
 )
+from structsmooth.suspects import Suspects, suspects_among
 from structsmooth.validation import (
     check_choice,
     check_features,
@@ -36,6 +38,9 @@ from structsmooth.validation import (
     check_n_jobs,
     encode_labels,
 )
+
+# Sparse features with more columns than this would not fit into memory as dense ones.
+MOST_DENSE_COLUMNS = 1000
 
 
 class StructuralSmoother(BaseEstimator):
@@ -51,7 +56,7 @@ class StructuralSmoother(BaseEstimator):
     alpha : float or "auto", default=0.1
         Mean strength: the probability mass that leaves a sample's own class, from 0
         to below (K-1)/K. A framework's ``label_smoothing`` is `epsilon_from_alpha`
-        of it. "auto" is the estimated Bayes error.
+        of it. "auto" is the estimated Bayes error, ``bayes_error_bounds_.lower``.
     beta : float or "auto", default="auto"
         How far the strengths follow the Bayes error; 0 is uniform smoothing. "auto"
         is 2(K-1)/K, where they differ just as much as the Bayes errors do.
@@ -96,6 +101,10 @@ class StructuralSmoother(BaseEstimator):
     n_neighbors : int or "auto", default="auto"
         Neighbors of a sample if ``regions="point"``. "auto" is 0.4 times the root of
         n, from 5 to 50.
+    ignore_suspects : bool, default=False
+        Count labels that look like mistakes as what their neighbors have, so that a
+        clean region is not smoothed because of a few wrong labels; see
+        `find_suspects`. Their own soft labels keep the label they came with.
 
     Attributes
     ----------
@@ -122,6 +131,8 @@ class StructuralSmoother(BaseEstimator):
         Share of the rows that each of them stands for.
     shrinkage_ : Shrinkage or None
         How far the clusters were drawn together, if they were.
+    suspects_ : Suspects or None
+        Training rows whose labels look like mistakes, if they were looked for.
     points_ : Points or None
         The neighborhoods of the samples, if ``regions="point"``.
     strengths_ : ndarray of shape (C,)
@@ -170,6 +181,7 @@ class StructuralSmoother(BaseEstimator):
         confidence: float = 0.95,
         shrink: bool = False,
         n_neighbors: int | str = "auto",
+        ignore_suspects: bool = False,
     ) -> None:
         self.alpha = alpha
         self.beta = beta
@@ -187,6 +199,7 @@ class StructuralSmoother(BaseEstimator):
         self.confidence = confidence
         self.shrink = shrink
         self.n_neighbors = n_neighbors
+        self.ignore_suspects = ignore_suspects
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Find the strengths.
@@ -218,7 +231,7 @@ class StructuralSmoother(BaseEstimator):
                 self.reduction_ = fit_reduction(
                     X, self.reducer, self.n_components, seed
                 )
-                features = self.reduction_.transform(X)
+                features = self._dense_for_neighbors(self.reduction_.transform(X))
             with progress.stage("cluster"):
                 self.regions_ = fit_regions(
                     features,
@@ -229,6 +242,10 @@ class StructuralSmoother(BaseEstimator):
                     random_state=seed,
                 )
             self.cluster_labels_ = self.regions_.labels
+            self.suspects_ = None
+            if self.ignore_suspects:
+                with progress.stage("suspects"):
+                    self.suspects_, coded = self._set_straight(features, coded)
             self.cluster_bounds_ = bounds_of_regions(
                 features,
                 coded,
@@ -259,10 +276,16 @@ class StructuralSmoother(BaseEstimator):
         sizes = np.bincount(self.cluster_labels_)
         self.cluster_weights_ = sizes / sizes.sum()
         self._follow_regions()
-        where = (self.bayes_error_, self.region_weights_)
+        # The mean is the trees' to say, whatever the strengths follow: neighborhoods
+        # overlap more than the classes do.
         self.alpha_, self.beta_ = resolve_alpha_beta(
-            self.alpha, self.beta, *where, n_classes
+            self.alpha,
+            self.beta,
+            self.bayes_error_lower_,
+            self.cluster_weights_,
+            n_classes,
         )
+        where = (self.bayes_error_, self.region_weights_)
         strengths = solve_strengths(
             *where, self.alpha_, self.beta_, n_classes=n_classes
         )
@@ -291,7 +314,7 @@ class StructuralSmoother(BaseEstimator):
         check_is_fitted(self, "sample_strengths_")
         X = check_features(X, estimator=self, reset=False, accept_sparse=True)
         with threadpool_limits(1):
-            features = self.reduction_.transform(X)
+            features = self._dense_for_neighbors(self.reduction_.transform(X))
             if self.points_ is None:
                 return self.strengths_[self.regions_.assign(features)]
             return strengths_of_others(
@@ -407,6 +430,15 @@ class StructuralSmoother(BaseEstimator):
         smoother._follow_regions()
         return smoother
 
+    def _set_straight(
+        self, features: Any, coded: NDArray[np.int64]
+    ) -> tuple[Suspects, NDArray[np.int64]]:
+        """Return the suspects, and class numbers with theirs as their neighbors say."""
+        found = suspects_among(features, coded, "auto", self.n_jobs)
+        straight = coded.copy()
+        straight[found.rows] = found.likely
+        return replace(found, likely=self.classes_[found.likely]), straight
+
     def _follow_regions(self) -> None:
         """Set what the strengths follow, and what follows it."""
         self.shrinkage_, self.bayes_error_ = None, self.bayes_error_lower_
@@ -438,9 +470,23 @@ class StructuralSmoother(BaseEstimator):
         check_confidence(self.confidence)
         check_flag(self.correct_forced_edges, "correct_forced_edges")
         check_flag(self.shrink, "shrink")
+        check_flag(self.ignore_suspects, "ignore_suspects")
         if self.n_neighbors != "auto":
             check_integer(self.n_neighbors, "n_neighbors", 1, shape[0] - 1)
         check_n_jobs(self.n_jobs)
+
+    def _dense_for_neighbors(self, features: Any) -> Any:
+        """Return features in which neighbors can be looked for, if they are wanted."""
+        wanted = self.regions == "point" or self.ignore_suspects
+        if not wanted or not hasattr(features, "toarray"):
+            return features
+        if features.shape[1] > MOST_DENSE_COLUMNS:
+            raise InvalidInputError(
+                "regions='point' and ignore_suspects=True look for neighbors among at "
+                f"most {MOST_DENSE_COLUMNS} columns of a sparse X, got "
+                f"{features.shape[1]}; reduce them first, as reducer='pca' does"
+            )
+        return features.toarray()
 
     def _warn_about_ties(self) -> None:
         tied = self.bayes_error_bounds_.tied_fraction

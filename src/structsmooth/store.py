@@ -27,6 +27,7 @@ from structsmooth.errors import FileFormatError, InvalidInputError
 from structsmooth.files import wrapped_errors, written_beside
 from structsmooth.points import Points
 from structsmooth.reduce import LinearReduction
+from structsmooth.suspects import Suspects
 
 FORMAT = "structsmooth.smoother"
 FORMAT_VERSION = 1
@@ -85,6 +86,8 @@ def save_smoother(smoother: Any, path: str | os.PathLike[str]) -> None:
     if smoother.points_ is not None:
         _put_points(smoother.points_, arrays)
         arrays["sample_strengths"] = smoother.sample_strengths_
+    if smoother.suspects_ is not None:
+        _put_suspects(smoother, arrays)
     target = smoother_path(path)
     if target.name == FILE_NAME:
         with wrapped_errors(target):
@@ -200,6 +203,7 @@ def _rebuild(
     values["points_"] = _get_points(arrays)
     if values["points_"] is not None:
         values["sample_strengths_"] = arrays["sample_strengths"]
+    values["suspects_"] = _get_suspects(values["classes_"], arrays)
     _check_agreement(values)
     for name, value in values.items():
         setattr(smoother, name, value)
@@ -347,6 +351,26 @@ def _get_points(arrays: Arrays) -> Points | None:
     found = {f.name: arrays[f"points_{f.name}"] for f in dataclasses.fields(Points)}
     plain: dict[str, Any] = {n: v if v.ndim else v.item() for n, v in found.items()}
     return Points(**plain)
+
+
+def _put_suspects(smoother: Any, arrays: Arrays) -> None:
+    suspects = smoother.suspects_
+    arrays["suspects_rows"] = suspects.rows
+    arrays["suspects_likely"] = np.searchsorted(smoother.classes_, suspects.likely)
+    arrays["suspects_agreement"] = suspects.agreement
+    arrays["suspects_n_neighbors"] = np.array(suspects.n_neighbors)
+
+
+def _get_suspects(classes: NDArray[Any], arrays: Arrays) -> Suspects | None:
+    if "suspects_rows" not in arrays:
+        return None
+    likely = arrays["suspects_likely"]
+    rows, agreement = arrays["suspects_rows"], arrays["suspects_agreement"]
+    _require(rows.shape == likely.shape == agreement.shape)
+    _require(not rows.size or _are_indices(rows, len(arrays["region_labels"])))
+    return Suspects(
+        rows, classes[likely], agreement, arrays["suspects_n_neighbors"].item()
+    )
 
 
 def _put_bounds(bounds: list[BayesErrorBounds], arrays: Arrays) -> None:

@@ -8,9 +8,9 @@ pytest.importorskip("lightgbm")
 
 from experiments import configs
 from experiments.beyond import run, table
-from experiments.beyond.methods import METHODS, Strengths
+from experiments.beyond.methods import METHODS, Strengths, methods_of
 from experiments.beyond.overlap import shares
-from experiments.beyond.runner import parts_of
+from experiments.beyond.parts import out_of_fold, parts_of
 from experiments.beyond.temperature import fit_temperature, scale
 from experiments.records import read
 
@@ -19,6 +19,7 @@ from structsmooth import smooth_labels
 SMALL = {
     "mlp": {"hidden": [4], "epochs": 1},
     "lightgbm": {"n_estimators": 2, "min_child_samples": 2},
+    "mobilenet": {"recipe": {"epochs": 1}},
 }
 NAMES = [name for name in configs.names() if name.startswith("beyond-")]
 
@@ -26,7 +27,9 @@ NAMES = [name for name in configs.names() if name.startswith("beyond-")]
 def toy(name):
     config = configs.load(name)
     config = {k: v for k, v in config.items() if k not in configs.WORDS}
-    changes = {"n_seeds": 2, "alphas": [0.1, "auto"]}
+    changes = {"n_seeds": 2, "alphas": [0.1, "auto"], "n_folds": 2}
+    if config["data"] == "synthetic":
+        changes |= {"n_train": 200, "n_test": 100}
     changes |= {"model_options": SMALL[config["model"]], "smoother": {"n_clusters": 2}}
     return configs.merge(config, changes)
 
@@ -36,13 +39,12 @@ def test_every_experiment_runs_and_is_read_by_its_table(toy_data, tmp_path, name
     config, results = toy(name), tmp_path / "r.jsonl"
     run(config, results)
     _, runs = read(results)
-    n_methods = 7 if config["model"] == "mlp" else 6
-    assert len(runs) == 2 * (2 + n_methods * 2)
+    assert len(runs) == 2 * (2 + len(methods_of(config)) * len(config["alphas"]))
     for found in runs:
         if found["config"]["alpha"] != "auto":
             assert found["mean_strength"] == pytest.approx(found["config"]["alpha"])
     text = table(results)
-    assert text.count("| temperature |") == 3
+    assert text.count("| temperature |") == len(config["alphas"]) + 1
     assert "## alpha chosen by validation NLL" in text
     before = results.read_text()
     run(config, results)
@@ -68,29 +70,60 @@ def test_a_killed_run_repeats_nothing(toy_data, tmp_path):
 
 def test_strengths_share_their_mean_and_differ_in_where(overlapping):
     X, y = overlapping
-    strengths = Strengths(X, y, {"n_clusters": 4}, seed=0)
-    found = {method: strengths(method, 0.1) for method in METHODS}
-    soft = found.pop("overlap")
-    np.testing.assert_allclose(soft.sum(axis=1), 1.0)
-    own = soft[np.arange(len(y)), y]
-    np.testing.assert_allclose(1.0 - own, found["cluster"], atol=1e-12)
-    assert not found["none"].any()
-    for method, values in found.items():
-        assert values.mean() == pytest.approx(0.0 if method == "none" else 0.1)
-    assert np.ptp(found["uniform"]) == 0.0
+    strengths = Strengths(X, y, 10.0 * X, {"n_clusters": 4}, seed=0)
+    found = {method: strengths(method, 0.1) for method in ("uniform", *METHODS)}
+    for kind in ("cluster", "point", "out of fold, point"):
+        soft = found.pop(f"{kind}, overlap")
+        np.testing.assert_allclose(soft.sum(axis=1), 1.0)
+        own = soft[np.arange(len(y)), y]
+        np.testing.assert_allclose(1.0 - own, found[kind], atol=1e-12)
+    for values in found.values():
+        assert values.mean() == pytest.approx(0.1)
+    assert np.ptp(found.pop("uniform")) == 0.0
+    control = found.pop("shuffled")
+    np.testing.assert_allclose(np.sort(control), np.sort(found["point"]))
     # The one group that mixes the classes is smoothed most, but not when shuffled.
     mixed = np.abs(X).max(axis=1) < 6.0
-    for method in ("cluster", "shrunk", "point", "point, shrunk"):
-        assert found[method][mixed].mean() > 1.5 * found[method][~mixed].mean()
-    control, source = found["shuffled"], found["point, shrunk"]
-    np.testing.assert_allclose(np.sort(control), np.sort(source))
+    for values in found.values():
+        assert values[mixed].mean() > 1.2 * values[~mixed].mean()
     assert abs(np.corrcoef(control, mixed)[0, 1]) < 0.2
+    half, whole = found["cluster, half beta"], found["cluster"]
+    assert half.std() < whole.std()
+
+
+def test_neighbors_say_where_the_mass_of_a_point_goes(rng):
+    # On a line, class 0 lies among class 1; class 2 is far away with class 3.
+    X = np.concatenate([rng.normal(0.0, 1.0, 200), rng.normal(50.0, 1.0, 200)])
+    y = rng.integers(0, 2, 400) + np.repeat([0, 2], 200)
+    soft = Strengths(X[:, None], y, None, {}, seed=0)("point, overlap", 0.1)
+    assert soft[y == 0].mean(axis=0)[1] > 20 * soft[y == 0].mean(axis=0)[2]
+    assert soft[y == 3].mean(axis=0)[2] > 20 * soft[y == 3].mean(axis=0)[0]
+
+
+def test_out_of_fold_rows_are_predicted_by_models_that_have_not_seen_them():
+    config = toy("beyond-digits-mlp")
+    parts = parts_of(config, seed=0)
+    seen = []
+
+    def train(X, y, strengths, n_classes, seed):
+        assert not strengths.any()
+        seen.append({row.tobytes() for row in X})
+
+        def predict(rows):
+            assert seen[-1].isdisjoint(row.tobytes() for row in rows)
+            return np.full((len(rows), n_classes), 1.0 / n_classes)
+
+        return predict
+
+    found = out_of_fold(train, parts, 5, 10, seed=0)
+    assert len(seen) == 5
+    np.testing.assert_allclose(found, np.log(0.1))
 
 
 def test_uniform_auto_has_the_estimated_bayes_error(overlapping):
     X, y = overlapping
-    strengths = Strengths(X, y, {"n_clusters": 4}, seed=0)
-    smoother = strengths.smoother("cluster")
+    strengths = Strengths(X, y, None, {"n_clusters": 4}, seed=0)
+    smoother = strengths.smoother(METHODS["cluster"])
     expected = smoother.cluster_weights_ @ smoother.bayes_error_lower_
     np.testing.assert_allclose(strengths("uniform", "auto"), expected)
 

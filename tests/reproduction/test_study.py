@@ -14,10 +14,12 @@ torch = pytest.importorskip("torch")
 
 from experiments import configs, panels  # noqa: E402
 from experiments.records import read  # noqa: E402
-from experiments.study import figure, networks, regions, run, table, training  # noqa: E402  # noqa: E402
+from experiments.study import figure, networks, regions, run, table, training  # noqa: E402
 from experiments.study.rows import choose  # noqa: E402
 from experiments.study.splits import split_of  # noqa: E402
 from toys import TOYS, toy  # noqa: E402
+
+from structsmooth.errors import FileFormatError  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 
@@ -49,6 +51,13 @@ def test_every_study_runs_and_is_read_by_its_table_and_figure(toy_data, tmp_path
     ]
     assert f"| {np.mean(errors):.2f} ± {np.std(errors, ddof=1):.2f} |" in text
     assert figure(results)[0].read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_study_without_curves_says_so(toy_data, tmp_path):
+    results = tmp_path / "r.jsonl"
+    run(toy("cifar10-plain") | {"curve_every": 2}, results, n_jobs=1)
+    with pytest.raises(FileFormatError, match="only the last epoch was measured"):
+        figure(results)
 
 
 # What the toy files are is told to new processes by the environment.

@@ -18,6 +18,7 @@ IMAGES = {
     "alphas": [0.2],
     "betas": [0.2, 1.0],
     "n_seeds": 2,
+    "curve_every": 1,
     "recipe": {"epochs": 2, "batch_size": 64},
     "autoencoder": {"n_components": 4, "max_epochs": 1, "channels": [4]},
     "network": {"head": 16},

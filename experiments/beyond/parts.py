@@ -1,0 +1,95 @@
+"""The rows of a seed, and the features that distances are taken in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
+from experiments import datasets
+from experiments.study.regions import codes_of
+from experiments.study.splits import hold_out
+from experiments.synthetic.data import draw
+from structsmooth.compare.trainers import Trainer
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Rows to train on, to choose by, and to report.
+
+    Attributes
+    ----------
+    train, validation, test : tuple of ndarrays
+        What the model reads, and class numbers.
+    features : ndarray of shape (n, d)
+        Of the rows to train on: where clusters and neighbors are looked for.
+    groups : ndarray of shape (n,), optional
+        Of the same rows: what belongs together, such as the sounds of a speaker.
+    """
+
+    train: tuple[np.ndarray, np.ndarray]
+    validation: tuple[np.ndarray, np.ndarray]
+    test: tuple[np.ndarray, np.ndarray]
+    features: np.ndarray
+    groups: np.ndarray | None
+
+    @property
+    def n_rows(self) -> list[int]:
+        """Rows of each part."""
+        return [len(part[1]) for part in (self.train, self.validation, self.test)]
+
+
+def parts_of(config: dict, seed: int) -> Parts:
+    """Return the rows of a seed: a new split, or new data for the synthetic task."""
+    data = _load(config, seed)
+    rows, test = np.arange(len(data.y)), data.test
+    if test is None:
+        rows, chosen = hold_out(rows, data.y, None, config["test_share"], seed)
+        test = data.X[chosen], data.y[chosen]
+    share = config["validation_share"]
+    kept, held = hold_out(rows, data.y, data.groups, share, seed)
+    return Parts(
+        (data.X[kept], data.y[kept]),
+        (data.X[held], data.y[held]),
+        test,
+        _features(config, data.X)[kept],
+        None if data.groups is None else data.groups[kept],
+    )
+
+
+def _load(config: dict, seed: int) -> datasets.Data:
+    if config["data"] == "synthetic":
+        return datasets.Data(
+            *draw(config, seed, "train"), test=draw(config, seed, "test")
+        )
+    if config["data"] == "digits":
+        X, y = load_digits(return_X_y=True)
+        return datasets.Data(X.astype(np.float32), y.astype(np.int64))
+    return datasets.load(config["data"])
+
+
+def _features(config: dict, X: np.ndarray) -> np.ndarray:
+    """Return the rows themselves, or an autoencoder's codes of images.
+
+    It is trained on all rows that are not test rows, without their labels, once.
+    """
+    if "autoencoder" not in config:
+        return X
+    facts = {"data": config["data"], "autoencoder": config["autoencoder"]}
+    return codes_of(facts, {"train": X})["train"]
+
+
+def out_of_fold(
+    train: Trainer, parts: Parts, n_folds: int, n_classes: int, seed: int
+) -> np.ndarray:
+    """Return log-probabilities of each row by a model that did not train on it."""
+    X, y = parts.train
+    folds = StratifiedKFold if parts.groups is None else StratifiedGroupKFold
+    splitter = folds(n_folds, shuffle=True, random_state=seed)
+    found = np.empty((len(y), n_classes))
+    for known, unknown in splitter.split(y, y, parts.groups):
+        predict = train(X[known], y[known], np.zeros(len(known)), n_classes, seed)
+        found[unknown] = predict(X[unknown])
+    return np.log(np.clip(found, 1e-7, None))

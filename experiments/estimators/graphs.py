@@ -1,0 +1,131 @@
+"""Estimators: points and labels in, a lower and an upper bound on the Bayes error out.
+
+Most are graphs: the share of edges that join different labels estimates the error of
+the nearest-neighbor rule, and the bounds follow from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from structsmooth import bayes_error_bounds, nearest_neighbors
+from structsmooth.inequalities import lower_bound
+
+Bounds = tuple[float, float]
+
+
+def of_the_library(**options) -> Callable[..., Bounds]:
+    """Return an estimator that `bayes_error_bounds` has."""
+
+    def estimate(X, y, n_classes: int) -> Bounds:
+        found = bayes_error_bounds(X, y, n_classes=n_classes, **options)
+        return found.lower, found.upper
+
+    return estimate
+
+
+def orthogonal_trees(n_trees: int) -> Callable[..., Bounds]:
+    """Return the estimator from several trees that share no edge.
+
+    Each is the shortest that does without the edges of those before it.
+    """
+
+    def estimate(X, y, n_classes: int) -> Bounds:
+        used = np.zeros((len(X), 0), dtype=np.int64)
+        crossing = 0.0
+        forced = len(np.unique(y)) - 1
+        for _ in range(n_trees):
+            edges = _tree_without(X, used)
+            crossing += max(
+                0, np.count_nonzero(y[edges[:, 0]] != y[edges[:, 1]]) - forced
+            )
+            used = _with_edges(used, edges)
+        return _bounds(crossing / (n_trees * len(y)), n_classes)
+
+    return estimate
+
+
+def neighborhoods(k: int) -> Callable[..., Bounds]:
+    """Return the estimator from all pairs within a point and its k neighbors."""
+
+    def estimate(X, y, n_classes: int) -> Bounds:
+        near = nearest_neighbors(X, k).indices
+        labels = np.column_stack([y, y[near]])
+        counts = (labels[:, :, None] == np.arange(n_classes)).sum(axis=1)
+        same = (counts * (counts - 1)).sum(axis=1) / (k * (k + 1))
+        return _bounds(float(1.0 - same.mean()), n_classes)
+
+    return estimate
+
+
+def _bounds(fraction: float, n_classes: int) -> Bounds:
+    return lower_bound(fraction, n_classes), fraction
+
+
+def _tree_without(X, used) -> np.ndarray:
+    """Return the edges of a minimum spanning tree without some edges, by Prim.
+
+    Dense, and slow for more than some thousand points. ``used`` has the neighbors that
+    each point may not have, -1 where there is none.
+    """
+    X = np.asarray(X, dtype=np.float64)
+    n_samples = len(X)
+    square = np.einsum("ij,ij->i", X, X)
+    reach = np.full(n_samples, np.inf)
+    link = np.zeros(n_samples, dtype=np.int64)
+    outside = np.ones(n_samples, dtype=bool)
+    edges = np.empty((n_samples - 1, 2), dtype=np.int64)
+    last = 0
+    outside[0] = False
+    for step in range(n_samples - 1):
+        length = square + square[last] - 2.0 * (X @ X[last])
+        barred = used[last]
+        length[barred[barred >= 0]] = np.inf
+        nearer = outside & (length < reach)
+        reach[nearer], link[nearer] = length[nearer], last
+        last = int(np.argmin(np.where(outside, reach, np.inf)))
+        edges[step] = link[last], last
+        outside[last] = False
+    return edges
+
+
+def _with_edges(used: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Return the neighbors that each point may not have, with those of new edges."""
+    both = np.concatenate([edges, edges[:, ::-1]])
+    both = both[np.argsort(both[:, 0], kind="stable")]
+    degree = np.bincount(both[:, 0], minlength=len(used))
+    place = np.arange(len(both)) - np.repeat(np.cumsum(degree) - degree, degree)
+    more = np.full((len(used), degree.max()), -1, dtype=np.int64)
+    more[both[:, 0], place] = both[:, 1]
+    return np.hstack([used, more])
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """An estimator by name."""
+
+    name: str
+    estimate: Callable[..., Bounds]
+
+
+def _neighbors(k: int) -> Callable[..., Bounds]:
+    return of_the_library(estimator="neighbors", n_neighbors=k)
+
+
+def _votes(k: int) -> Callable[..., Bounds]:
+    return of_the_library(estimator="votes", n_neighbors=k)
+
+
+ESTIMATORS = (
+    Estimator("spanning tree", of_the_library()),
+    Estimator("2 orthogonal trees", orthogonal_trees(2)),
+    Estimator("5 orthogonal trees", orthogonal_trees(5)),
+    Estimator("1 neighbor", _neighbors(1)),
+    Estimator("5 neighbors", _neighbors(5)),
+    Estimator("neighborhoods of 5", neighborhoods(5)),
+    Estimator("votes of 5", _votes(5)),
+    Estimator("votes of 15", _votes(15)),
+)

@@ -1,0 +1,51 @@
+"""The formulas behind the bounds: from shares of edges to limits on the Bayes error."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+
+def lower_bound(crossing_fraction: float, n_classes: int) -> float:
+    """Return the lower bound on the Bayes error (equation multiclassbound).
+
+    With ``e = 1 - max eta``, ``1 - sum eta^2 <= 2e - e^2 K/(K-1)``; solve for e,
+    then take expectations. It saturates at (K-1)/K.
+    """
+    return float(lower_bounds(np.array([crossing_fraction]), n_classes)[0])
+
+
+def lower_bound_of_votes(error: float, n_classes: int, *, n_neighbors: int) -> float:
+    """Return the lower bound of Devroye: the rule errs (1 + sqrt(1/k)) R at most.
+
+    Of two classes, in the limit of many points.
+    """
+    limit = (n_classes - 1) / n_classes
+    return min(error / (1.0 + 1.0 / math.sqrt(n_neighbors)), limit)
+
+
+def lower_bounds(
+    crossing_fractions: NDArray[np.float64], n_classes: int
+) -> NDArray[np.float64]:
+    """Return the same for many fractions."""
+    ceiling = (n_classes - 1) / n_classes
+    root = np.sqrt(np.maximum(0.0, 1.0 - crossing_fractions / ceiling))
+    bounds: NDArray[np.float64] = ceiling * (1.0 - root)
+    return bounds
+
+
+def wilson_interval(
+    fraction: float, n_effective: float, confidence: float
+) -> tuple[float, float]:
+    """Return Wilson's interval of a proportion: honest at 0, unlike the normal one."""
+    z = float(ndtri(0.5 + confidence / 2.0))
+    shrink = 1.0 + z**2 / n_effective
+    center = (fraction + z**2 / (2.0 * n_effective)) / shrink
+    half = (z / shrink) * np.sqrt(
+        max(0.0, fraction * (1.0 - fraction)) / n_effective
+        + z**2 / (4.0 * n_effective**2)
+    )
+    return max(0.0, min(fraction, center - half)), max(fraction, center + half)

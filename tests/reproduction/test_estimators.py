@@ -1,0 +1,61 @@
+"""The study of estimators: its tasks, its estimators, and a toy run."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from experiments import configs
+from experiments.estimators import graphs, run, table, tasks
+from experiments.records import read
+from scipy.spatial.distance import cdist
+
+
+def test_the_bayes_error_of_the_gaussians_is_what_was_asked_for():
+    X, y = tasks.gaussians(200_000, 3, 0.15, seed=0)
+    middle = (X[y == 0, 0].mean() + X[y == 1, 0].mean()) / 2.0
+    assert np.mean((X[:, 0] > middle) != y) == pytest.approx(0.15, abs=0.004)
+
+
+def test_drawn_labels_have_the_error_that_is_claimed(rng):
+    # Classes apart: whoever knows the true class errs on the drawn ones alone.
+    y = rng.integers(0, 4, size=100_000)
+    drawn = tasks.inject(y, 0.2, 4, seed=0)
+    assert np.mean(drawn != y) == pytest.approx(0.15, abs=0.005)
+    assert tasks.injected_error(0.0, 0.2, 4) == pytest.approx(0.15)
+    # Half of all errors of 10 % lie among rows whose labels are kept.
+    assert tasks.injected_error(0.1, 0.5, 2) == pytest.approx(0.05 + 0.25)
+
+
+def test_orthogonal_trees_are_minimum_spanning_trees_without_each_others_edges(rng):
+    X = rng.normal(size=(30, 3))
+    graph = nx.from_numpy_array(cdist(X, X))
+    used = np.zeros((30, 0), dtype=np.int64)
+    for _ in range(3):
+        edges = graphs._tree_without(X, used)
+        expected = list(nx.minimum_spanning_edges(graph, data=False))
+        assert {frozenset(e) for e in edges.tolist()} == set(map(frozenset, expected))
+        used = graphs._with_edges(used, edges)
+        graph.remove_edges_from(expected)
+
+
+def test_estimators_by_hand():
+    # On a line: a a b b a. The tree's edges cross twice, and one crossing is forced.
+    X, y = np.array([[0.0], [1.0], [4.0], [5.0], [9.0]]), np.array([0, 0, 1, 1, 0])
+    assert graphs.orthogonal_trees(1)(X, y, 2)[1] == pytest.approx(0.2)
+    # Three labels around each: aab aab bba abb or bba, abb: two of three pairs differ.
+    assert graphs.neighborhoods(2)(X, y, 2)[1] == pytest.approx(2.0 / 3.0)
+
+
+def test_the_study_runs_and_is_read_by_its_table(toy_data, tmp_path):
+    config = configs.load("estimators")
+    config |= {"rows": [60], "features": [2], "n_seeds": 2, "bayes_errors": [0.15]}
+    config |= {"n_train": 300, "n_clusters": 3, "real": ["digits"], "noise": [0.0]}
+    results = tmp_path / "r.jsonl"
+    run(config, results)
+    before = results.read_text()
+    run(config, results)
+    assert results.read_text() == before
+    assert len(read(results)[1]) == 6
+    text = table(results)
+    assert "| 2 | 60 |" in text
+    assert "| digits | 0 | 0.0 to 1.5 |" in text
+    assert "| spanning tree |" in text
