@@ -10,6 +10,7 @@ FIRST = (
     "plot_boosting",
     "plot_images",
     "plot_points",
+    "plot_suspects",
     "plot_compare",
 )
 
