@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types imports unit theory recipes docs bench picture clean
+.PHONY: help demo test lint types imports unit theory recipes bench picture clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -56,6 +56,7 @@ $(VENV)/.docs: pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) -e '.[docs]'
 	@touch $(VENV)/.core $@
 
+.PHONY: docs
 docs: $(VENV)/.docs ## the documentation, into docs/_build/html; warnings are errors
 	$(BIN)/python -m sphinx -W --keep-going -q -c docs . docs/_build/html
 
