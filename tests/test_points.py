@@ -14,9 +14,12 @@ LINE = np.array([[0.0], [1.0], [2.1], [10.0], [11.0], [12.1]])
 LABELS = np.array([0, 0, 1, 1, 1, 1])
 
 
-def on_the_line(**options):
+TOGETHER = np.zeros(6, dtype=np.int64)
+
+
+def on_the_line(clusters=TOGETHER, **options):
     settings = {"n_classes": 2, "n_neighbors": 2, "shrink": False, "n_jobs": None}
-    return fit_points(LINE, LABELS, **(settings | options))
+    return fit_points(LINE, LABELS, clusters, **(settings | options))
 
 
 def test_disagreement_is_the_share_of_unequal_pairs_around_a_point():
@@ -40,8 +43,37 @@ def test_the_mean_over_the_neighborhood_is_taken():
 def test_a_new_row_takes_the_mean_of_its_neighbors():
     # Next to 2.1 and 1.0: disagreements 1 and 0; next to 11 and 10: none.
     points = on_the_line(n_neighbors=1)
-    found = points.predict(np.array([[2.4], [10.4]]), None)
+    found = points.predict(np.array([[2.4], [10.4]]), np.array([0, 0]), None)
     np.testing.assert_allclose(found, [0.5, 0.0])
+
+
+def test_neighbors_are_those_of_the_cluster():
+    # The third point alone with the last three: neighbors 10 and 11, not 0 and 1. The
+    # first two have but one neighbor.
+    clusters = np.array([0, 0, 1, 1, 1, 1])
+    points = on_the_line(clusters)
+    assert points.disagreement.tolist() == [0.0] * 6
+    labels = np.array([0, 1, 1, 1, 1, 0])
+    points = fit_points(
+        LINE, labels, clusters, n_classes=2, n_neighbors=2, shrink=False, n_jobs=None
+    )
+    # 2.1 sees 1 1 1; 10 sees 1 1 0, as do 11 and 12.1.
+    np.testing.assert_allclose(points.disagreement, [1, 1, 0, 2 / 3, 2 / 3, 2 / 3])
+    # Means: of the first two 1; around 2.1 (0 + 2/3 + 2/3) / 3; of the others 2/3.
+    np.testing.assert_allclose(points.fractions, [1, 1, 4 / 9, 2 / 3, 2 / 3, 2 / 3])
+    # A new row near 2.1 takes 2.1 and 10 in the second cluster, 0 and 1 in the first.
+    found = points.predict(np.array([[3.0], [3.0]]), np.array([1, 0]), None)
+    expected = [(1 - np.sqrt(1 - 2 * 1 / 3)) / 2, 0.5]
+    np.testing.assert_allclose(found, expected)
+
+
+def test_a_row_alone_in_its_cluster_disagrees_with_nobody():
+    clusters = np.array([0, 0, 0, 0, 0, 1])
+    points = on_the_line(clusters)
+    assert points.disagreement[5] == points.fractions[5] == 0.0
+    found = points.predict(np.array([[3.0]]), np.array([1]), None)
+    assert found.tolist() == [0.0]
+    assert np.isfinite(on_the_line(clusters, shrink=True).fractions).all()
 
 
 @pytest.mark.parametrize(

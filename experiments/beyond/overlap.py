@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from structsmooth import StructuralSmoother, nearest_neighbors
+from structsmooth import StructuralSmoother
+from structsmooth.neighborhoods import NOBODY, neighbors_within
 
 # How many edges, or neighbors, what leads them counts for.
 PRIOR_COUNT = 5.0
@@ -52,9 +53,11 @@ def soft_labels(
 def _labels_near(smoother: StructuralSmoother, coded: np.ndarray) -> np.ndarray:
     """Return how many neighbors of each row are of each other class."""
     points, rows = smoother.points_, np.arange(len(coded))
-    near = nearest_neighbors(points.features, points.n_neighbors).indices
+    near = neighbors_within(
+        points.features, points.clusters, points.n_neighbors, n_jobs=None
+    )
     counts = np.zeros((len(coded), points.n_classes))
-    np.add.at(counts, (rows[:, None], coded[near]), 1.0)
+    np.add.at(counts, (rows[:, None], coded[near]), near != NOBODY)
     counts[rows, coded] = 0.0
     return counts
 

@@ -32,6 +32,7 @@ from structsmooth.inequalities import (
     lower_bound_of_votes,
     wilson_interval,
 )
+from structsmooth.neighborhoods import rows_of_groups
 from structsmooth.progress import Progress
 from structsmooth.tree.paths import prim_seconds
 from structsmooth.validation import (
@@ -237,12 +238,8 @@ def bounds_of_regions(
     The regions are independent, so they run side by side; a sparse X is made dense
     one region at a time.
     """
-    n_regions = int(region_of.max()) + 1
-    by_region = np.argsort(region_of, kind="stable")
-    members = np.split(
-        by_region, np.cumsum(np.bincount(region_of, minlength=n_regions))[:-1]
-    )
-
+    members = rows_of_groups(region_of)
+    n_regions = len(members)
     workload = sum(prim_seconds(len(rows), X.shape[1]) for rows in members)
     # Parallel at one level only: over the regions, or inside a single one.
     n_threads = effective_n_jobs(n_jobs) if n_regions == 1 else 1

@@ -3,9 +3,9 @@
 The paper's first objective is over points, not clusters (equation strengthcost); it is
 given up there because the Bayes error of a point cannot be observed. A neighborhood can
 stand in: the share of unequal pairs among the labels of a sample and its k nearest
-neighbors estimates ``h(x) = 1 - sum_k eta_k(x)^2`` without bias if the posterior is the
-same for all of them, and the mean of that over the neighborhood takes most of the noise
-away. The bound on the Bayes error then follows as for clusters.
+neighbors in its cluster estimates ``h(x) = 1 - sum_k eta_k(x)^2`` without bias if the
+posterior is the same for all of them, and the mean of that over the neighborhood takes
+most of the noise away. The bound on the Bayes error then follows as for clusters.
 """
 
 from __future__ import annotations
@@ -16,11 +16,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.neighbors import NearestNeighbors
 
 from structsmooth.inequalities import lower_bounds
 from structsmooth.kernels import kernel
-from structsmooth.tree import nearest_neighbors
+from structsmooth.neighborhoods import (
+    NOBODY,
+    neighbors_of_others,
+    neighbors_within,
+)
 
 # Seed of the two halves: no small number, for whoever shuffled labels with seed 0 would
 # find one class in each.
@@ -37,6 +40,8 @@ class Points:
     ----------
     features : ndarray of shape (n, d)
         The reduced features, in which new rows look for their neighbors.
+    clusters : ndarray of shape (n,), int64
+        Cluster of each row, where its neighbors are.
     disagreement : ndarray of shape (n,)
         Share of unequal pairs of labels among each row and its neighbors.
     n_neighbors : int
@@ -51,6 +56,7 @@ class Points:
     """
 
     features: NDArray[Any]
+    clusters: NDArray[np.int64]
     disagreement: NDArray[np.float64]
     n_neighbors: int
     n_classes: int
@@ -64,12 +70,18 @@ class Points:
         return lower_bounds(self.fractions, self.n_classes)
 
     def predict(
-        self, features: NDArray[Any], n_jobs: int | None
+        self,
+        features: NDArray[Any],
+        clusters: NDArray[np.int64],
+        n_jobs: int | None,
     ) -> NDArray[np.float64]:
-        """Return the lower bound on the Bayes error around new rows."""
-        search = NearestNeighbors(n_neighbors=self.n_neighbors, n_jobs=n_jobs)
-        near = search.fit(self.features).kneighbors(features, return_distance=False)
-        found = self.disagreement[near].mean(axis=1)
+        """Return the lower bound on the Bayes error around new rows, by cluster."""
+        near = neighbors_of_others(
+            features, clusters, self.features, self.clusters, self.n_neighbors, n_jobs
+        )
+        known = near != NOBODY
+        there = np.where(known, self.disagreement[near], 0.0)
+        found = there.sum(axis=1) / known.sum(axis=1)
         drawn = _draw_in(found, self.center, self.reliability)
         return lower_bounds(drawn, self.n_classes)
 
@@ -88,6 +100,7 @@ def usual_neighbors(n_samples: int) -> int:
 def fit_points(
     features: NDArray[Any],
     coded: NDArray[np.int64],
+    clusters: NDArray[np.int64],
     *,
     n_classes: int,
     n_neighbors: int | str,
@@ -96,15 +109,17 @@ def fit_points(
 ) -> Points:
     """Estimate the Bayes error around each row; the arguments have been checked."""
     k = n_neighbors if isinstance(n_neighbors, int) else usual_neighbors(len(coded))
-    near = nearest_neighbors(features, k, n_jobs).indices
+    near = neighbors_within(features, clusters, k, n_jobs)
     everyone = np.ones(len(coded), dtype=bool)
     disagreement = _disagreement(near, coded, everyone)
+    disagreement[np.isnan(disagreement)] = 0.0  # alone in its cluster
     fractions = _mean_around(near, disagreement)
     center, reliability = float(fractions.mean()), 1.0
     if shrink:
         reliability = _reliability(near, coded)
     return Points(
         features=features,
+        clusters=clusters,
         disagreement=disagreement,
         n_neighbors=k,
         n_classes=n_classes,
@@ -162,6 +177,8 @@ def _disagreement(
             labels[m] = coded[i]
             m += 1
         for j in near[i]:
+            if j == NOBODY:
+                break
             if counts[j]:
                 labels[m] = coded[j]
                 m += 1
@@ -187,6 +204,8 @@ def _mean_around(
             total += values[i]
             known += 1
         for j in near[i]:
+            if j == NOBODY:
+                break
             if not np.isnan(values[j]):
                 total += values[j]
                 known += 1

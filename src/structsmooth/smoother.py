@@ -99,8 +99,8 @@ class StructuralSmoother(BaseEstimator):
         noise, see `shrink_bounds`; where all of them may be, smoothing is uniform.
         The same for the samples if ``regions="point"``.
     n_neighbors : int or "auto", default="auto"
-        Neighbors of a sample if ``regions="point"``. "auto" is 0.4 times the root of
-        n, from 5 to 50.
+        Neighbors of a sample, in its cluster, if ``regions="point"``. "auto" is 0.4
+        times the root of n, from 5 to 50.
     ignore_suspects : bool, default=False
         Count labels that look like mistakes as what their neighbors have, so that a
         clean region is not smoothed because of a few wrong labels; see
@@ -263,6 +263,7 @@ class StructuralSmoother(BaseEstimator):
                     self.points_ = fit_points(
                         features,
                         coded,
+                        self.cluster_labels_,
                         n_classes=n_classes,
                         n_neighbors=self.n_neighbors,
                         shrink=self.shrink,
@@ -315,10 +316,11 @@ class StructuralSmoother(BaseEstimator):
         X = check_features(X, estimator=self, reset=False, accept_sparse=True)
         with threadpool_limits(1):
             features = self._dense_for_neighbors(self.reduction_.transform(X))
+            clusters = self.regions_.assign(features)
             if self.points_ is None:
-                return self.strengths_[self.regions_.assign(features)]
+                return self.strengths_[clusters]
             return strengths_of_others(
-                self.points_.predict(features, self.n_jobs),
+                self.points_.predict(features, clusters, self.n_jobs),
                 self.bayes_error_,
                 self.sample_strengths_,
                 self.alpha_,
@@ -434,7 +436,9 @@ class StructuralSmoother(BaseEstimator):
         self, features: Any, coded: NDArray[np.int64]
     ) -> tuple[Suspects, NDArray[np.int64]]:
         """Return the suspects, and class numbers with theirs as their neighbors say."""
-        found = suspects_among(features, coded, "auto", self.n_jobs)
+        found = suspects_among(
+            features, coded, self.cluster_labels_, "auto", self.n_jobs
+        )
         straight = coded.copy()
         straight[found.rows] = found.likely
         return replace(found, likely=self.classes_[found.likely]), straight

@@ -241,8 +241,9 @@ def _check_agreement(values: dict[str, Any]) -> None:
     if points is not None:
         n_samples = len(regions.labels)
         _require(points.features.shape == (n_samples, reduced))
-        for array in (points.disagreement, points.fractions):
+        for array in (points.disagreement, points.fractions, points.clusters):
             _require(array.shape == (n_samples,))
+        _require(_are_indices(points.clusters, n_regions))
         _require(values["sample_strengths_"].shape == (n_samples,))
         _require(0 < points.n_neighbors < n_samples and points.n_classes == n_classes)
     for parts in (reduction, assigner, regions, *([points] if points else [])):

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
+from structsmooth.neighborhoods import NOBODY, neighbors_within
 from structsmooth.points import usual_neighbors
-from structsmooth.tree import nearest_neighbors
 from structsmooth.validation import (
     check_features,
     check_integer,
@@ -105,7 +105,8 @@ def find_suspects(
         check_integer(n_neighbors, "n_neighbors", 1, len(features) - 1)
     check_n_jobs(n_jobs)
     with threadpool_limits(1):
-        found = suspects_among(features, coded, n_neighbors, n_jobs)
+        together = np.zeros(len(features), dtype=np.int64)
+        found = suspects_among(features, coded, together, n_neighbors, n_jobs)
     return Suspects(
         found.rows, classes[found.likely], found.agreement, found.n_neighbors
     )
@@ -114,17 +115,25 @@ def find_suspects(
 def suspects_among(
     features: NDArray[Any],
     coded: NDArray[np.int64],
+    clusters: NDArray[np.int64],
     n_neighbors: int | str,
     n_jobs: int | None,
 ) -> Suspects:
-    """Find suspects, with class numbers as likely labels; the arguments are checked."""
+    """Find suspects among the neighbors in their clusters; the arguments are checked.
+
+    Their likely labels are class numbers.
+    """
     n_samples = len(coded)
     k = min(max(FEWEST_NEIGHBORS, usual_neighbors(n_samples)), n_samples - 1)
     if isinstance(n_neighbors, int):
         k = n_neighbors
-    near = nearest_neighbors(features, k, n_jobs).indices
+    near = neighbors_within(features, clusters, k, n_jobs)
+    n_near = np.count_nonzero(near != NOBODY, axis=1)
     n_own, other, n_other = count_votes(near, coded, int(coded.max()) + 1)
-    is_suspect = (n_own <= OWN_AT_MOST * k) & (n_other >= OTHER_AT_LEAST * k)
-    rows = np.flatnonzero(is_suspect)
-    rows = rows[np.lexsort((rows, n_own[rows] - n_other[rows]))]
-    return Suspects(rows, other[rows], n_other[rows] / k, k)
+    rows = np.flatnonzero(
+        (n_near >= min(FEWEST_NEIGHBORS, k))
+        & (n_own <= OWN_AT_MOST * n_near)
+        & (n_other >= OTHER_AT_LEAST * n_near)
+    )
+    rows = rows[np.lexsort((rows, (n_own - n_other)[rows] / n_near[rows]))]
+    return Suspects(rows, other[rows], n_other[rows] / n_near[rows], k)

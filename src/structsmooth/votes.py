@@ -14,6 +14,7 @@ from structsmooth.crossing import (
     design_effect,
 )
 from structsmooth.kernels import kernel
+from structsmooth.neighborhoods import NOBODY
 from structsmooth.tree import nearest_neighbors
 
 
@@ -59,11 +60,15 @@ def count_votes(
     counts = np.zeros(n_classes, dtype=np.int64)
     for i in range(n):
         for j in near[i]:
+            if j == NOBODY:
+                break
             counts[coded[j]] += 1
         n_own[i] = counts[coded[i]]
         counts[coded[i]] = 0
         best = -1
         for j in near[i]:
+            if j == NOBODY:
+                break
             c = coded[j]
             if c == coded[i]:
                 continue
@@ -73,5 +78,7 @@ def count_votes(
         other[i] = best if best >= 0 else coded[i]
         n_other[i] = counts[best] if best >= 0 else 0
         for j in near[i]:
+            if j == NOBODY:
+                break
             counts[coded[j]] = 0
     return n_own, other, n_other

@@ -28,8 +28,13 @@ def toy(name):
     config = configs.load(name)
     config = {k: v for k, v in config.items() if k not in configs.WORDS}
     changes = {"n_seeds": 2, "alphas": [0.1, "auto"], "n_folds": 2}
+    if config["data"] == "cifar100":  # at least one row of each class is held out
+        changes |= {"validation_share": 0.3}
     if config["data"] == "synthetic":
         changes |= {"n_train": 200, "n_test": 100}
+    if "autoencoder" in config:
+        small = {"n_components": 4, "max_epochs": 1, "channels": [4]}
+        changes |= {"alphas": [0.1], "autoencoder": small}
     changes |= {"model_options": SMALL[config["model"]], "smoother": {"n_clusters": 2}}
     return configs.merge(config, changes)
 

@@ -1,0 +1,71 @@
+"""The nearest neighbors of each row within its cluster.
+
+Neighbors among all rows would cost as much as the trees of all clusters many times
+over, and differ only along the borders between clusters.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.neighbors import NearestNeighbors
+
+from structsmooth.tree import nearest_neighbors
+
+# In place of a neighbor that a small cluster does not have.
+NOBODY = -1
+
+
+def rows_of_groups(groups: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Return the rows of each group 0, 1, ... in their order."""
+    order = np.argsort(groups, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(groups))[:-1])
+
+
+def neighbors_within(
+    X: NDArray[Any], groups: NDArray[np.int64], k: int, n_jobs: int | None
+) -> NDArray[np.int64]:
+    """Return up to k nearest neighbors of each row in its group, as row numbers.
+
+    Rows of small groups have fewer, then `NOBODY`.
+    """
+    members = rows_of_groups(groups)
+    near = np.full((len(X), k), NOBODY, dtype=np.int64)
+    # Parallel at one level only: over the groups, or inside a single one.
+    inside = effective_n_jobs(n_jobs) if len(members) == 1 else 1
+
+    def one_group(rows: NDArray[np.int64]) -> None:
+        n_near = min(k, len(rows) - 1)
+        if n_near > 0:
+            found = nearest_neighbors(X[rows], n_near, inside).indices
+            near[rows, :n_near] = rows[found]
+
+    largest_first = sorted(members, key=len, reverse=True)
+    Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(one_group)(rows) for rows in largest_first
+    )
+    return near
+
+
+def neighbors_of_others(
+    others: NDArray[Any],
+    groups_of_others: NDArray[np.int64],
+    X: NDArray[Any],
+    groups: NDArray[np.int64],
+    k: int,
+    n_jobs: int | None,
+) -> NDArray[np.int64]:
+    """Return the same for other rows, whose groups are known."""
+    members = rows_of_groups(groups)
+    near = np.full((len(others), k), NOBODY, dtype=np.int64)
+    for group, asking in enumerate(rows_of_groups(groups_of_others)):
+        n_near = min(k, len(members[group]))
+        if len(asking):
+            rows = members[group]
+            search = NearestNeighbors(n_neighbors=n_near, n_jobs=n_jobs).fit(X[rows])
+            found = search.kneighbors(others[asking], return_distance=False)
+            near[asking, :n_near] = rows[found]
+    return near
