@@ -70,6 +70,7 @@ sphinx_gallery_conf = {
     "ignore_pattern": "recipes",  # shown in the how-to pages; `make recipes` runs them
     "within_subsection_order": "order.GalleryOrder",
     "abort_on_example_error": False,  # -W --keep-going: all that fail are named
+    "capture_repr": (),  # only what is printed and drawn
     "write_computation_times": False,
     "remove_config_comments": True,
     "download_all_examples": False,
