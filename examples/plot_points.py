@@ -3,8 +3,8 @@ A strength for every sample, and protection against noise
 =========================================================
 
 Two options beyond the paper. ``regions="point"`` estimates the Bayes error around every
-single sample, from its nearest neighbors. ``shrink=True`` draws estimates together as
-far as their differences are noise. Neither is a default.
+single sample, from its nearest neighbors in its cluster. ``shrink=True`` draws
+estimates together as far as their differences are noise. Neither is a default.
 """
 
 # %%
