@@ -32,6 +32,7 @@ KINDS = {
     "clusters": "experiments.synthetic.clusters",
     "neighbors": "experiments.synthetic.neighbors",
     "estimators": "experiments.estimators",
+    "summary": "experiments.beyond.summary",
     "study": "experiments.study",
     "panels": "experiments.panels",
     "critical": "experiments.critical",

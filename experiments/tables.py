@@ -65,12 +65,17 @@ def difference(
     return f"{found.mean:+.{digits}f} ({low} to {high})"
 
 
-def sign(values: np.ndarray, reference: np.ndarray, n_intervals: int = 1) -> int:
+def sign(
+    values: np.ndarray,
+    reference: np.ndarray,
+    n_intervals: int = 1,
+    test_ratio: float = 0.0,
+) -> int:
     """Return 1 if the values are clearly lower than the reference, -1 if higher.
 
     Of several such questions, the intervals hold for all at once.
     """
     if len(values) == 1:
         return 0
-    found = _paired(values, reference, n_intervals)
+    found = _paired(values, reference, n_intervals, test_ratio)
     return 1 if found.is_lower else -1 if found.is_higher else 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from sklearn.base import clone
 
-from experiments.beyond.overlap import soft_labels
 from structsmooth import StructuralSmoother, shuffled_strengths, solve_strengths
 from structsmooth.strengths import resolve_alpha_beta
 
@@ -132,4 +132,14 @@ class Strengths:
                 values, weights, n_classes=self.n_classes, random_state=self.seed
             )
         found = values[smoother.region_labels_]
-        return soft_labels(smoother, self.y, found) if method.overlap else found
+        if not method.overlap:
+            return found
+        return smooth_with_overlap(smoother, self.y, found)
+
+
+def smooth_with_overlap(smoother, y, strengths) -> np.ndarray:
+    """Return soft labels of a smoother's rows, with strengths of its kind."""
+    same = clone(smoother).set_params(spread="overlap")
+    vars(same).update({n: v for n, v in vars(smoother).items() if n.endswith("_")})
+    same.sample_strengths_ = strengths
+    return same.smooth_fitted(y)

@@ -16,6 +16,7 @@ from experiments.claims.rule import (
 )
 from experiments.correlations import correlation
 from experiments.critical.table import columns_of
+from experiments.humans import most_clusters
 from experiments.panels import epochs_below
 from experiments.records import read
 from experiments.rows import reference
@@ -99,7 +100,7 @@ def critical(first: str, second: str):
 def humans(results: Path) -> tuple[str, str]:
     """Find whether people disagree where the bound is high."""
     settings, runs = read(results / "humans.jsonl")
-    largest = max(settings["n_clusters"])
+    largest = most_clusters(settings)
     found = {
         run["config"]["features"]: tuple(
             run["metrics"][name] for name in ("correlation", "low", "high")

@@ -6,6 +6,7 @@ its clusters. Only the closed form depends on alpha and beta, so one fit serves 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -110,16 +111,27 @@ def codes_of(facts: dict, parts: dict[str, np.ndarray]) -> dict[str, np.ndarray]
 
     The facts are what they depend on.
     """
-    path = CHECKPOINTS / f"codes-{facts['data']}-{digest_of(facts)}.npz"
-    if not path.is_file():
+
+    def make() -> dict[str, np.ndarray]:
         from structsmooth.torch import Autoencoder
 
         seed = facts.get("split_seed", 0)
         coder = Autoencoder(random_state=seed, **facts["autoencoder"])
         coder.fit(parts["train"])
-        codes = {name: coder.transform(X) for name, X in parts.items()}
+        return {name: coder.transform(X) for name, X in parts.items()}
+
+    return kept(f"codes-{facts['data']}", facts, make)
+
+
+def kept(
+    name: str, facts: dict, make: Callable[[], dict[str, np.ndarray]]
+) -> dict[str, np.ndarray]:
+    """Return arrays that were made before from the same facts, or make them now."""
+    path = CHECKPOINTS / f"{name}-{digest_of(facts)}.npz"
+    if not path.is_file():
+        arrays = make()
         path.parent.mkdir(parents=True, exist_ok=True)
         with written_beside(path) as part, part.open("wb") as stream:
-            np.savez(stream, **codes)
-    with np.load(path, allow_pickle=False) as kept:
-        return {name: kept[name] for name in parts}
+            np.savez(stream, **arrays)
+    with np.load(path, allow_pickle=False) as opened:
+        return {name: opened[name] for name in opened.files}

@@ -116,6 +116,11 @@ class SmoothedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         smoother = (
             StructuralSmoother() if self.smoother is None else clone(self.smoother)
         )
+        if smoother.spread != "even":
+            raise InvalidInputError(
+                "SmoothedClassifier gives all other classes the same share, got a "
+                f"smoother with spread={smoother.spread!r}; expected spread='even'"
+            )
         self.smoother_ = smoother.fit(X, y)
         self.classes_ = smoother.classes_
         n_rows = len(smoother.sample_strengths_)

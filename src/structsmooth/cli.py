@@ -143,6 +143,10 @@ def fit(
         bool,
         typer.Option(help="Draw clusters together as far as they differ by noise."),
     ] = False,
+    spread: Annotated[
+        str,
+        typer.Option(help="Mass goes to all other classes alike (even), or overlap."),
+    ] = "even",
     ignore_suspects: Annotated[
         bool,
         typer.Option(help="List labels that look like mistakes; do not count them."),
@@ -176,6 +180,7 @@ def fit(
             ties=ties,
             regions=regions,
             shrink=shrink,
+            spread=spread,
             ignore_suspects=ignore_suspects,
             n_jobs=jobs,
             random_state=seed,
@@ -213,12 +218,17 @@ def write_labels(
     """Write smoothed labels of a result's rows, or of new ones."""
     with exit_codes():
         from structsmooth.errors import FileFormatError
-        from structsmooth.labelfiles import label_columns, write_columns
+        from structsmooth.labelfiles import label_columns, soft_columns, write_columns
         from structsmooth.outputs import read_result
         from structsmooth.readers import read_dataset
 
         smoother, coded, summary = read_result(result)
-        strengths = smoother.sample_strengths_
+        strengths, soft = smoother.sample_strengths_, None
+        if kind is not Kind.soft and smoother.spread != "even":
+            raise FileFormatError(
+                f"{kind.value} labels have even shares, and {result} was fitted with "
+                "--spread overlap; expected --kind soft"
+            )
         if data is not None:
             dataset = read_dataset(
                 data,
@@ -232,11 +242,19 @@ def write_labels(
                 warnings.simplefilter("ignore")
                 strengths = smoother.predict_strength(dataset.X)
                 coded = smoother.encode(dataset.labels, len(strengths))
+                if kind is Kind.soft:
+                    soft = smoother.soft_labels(dataset.X, dataset.labels)
         elif label is not None or labels is not None or header is not None:
             raise FileFormatError(
                 "--label, --labels and --header are for rows given with --data"
             )
-        columns = label_columns(kind.value, coded, strengths, smoother.classes_, seed)
+        if kind is Kind.soft:
+            soft = smoother.smooth_fitted(coded) if soft is None else soft
+            columns = soft_columns(soft, smoother.classes_)
+        else:
+            columns = label_columns(
+                kind.value, coded, strengths, smoother.classes_, seed
+            )
         write_columns(output, columns)
         rows = len(next(iter(columns.values())))
         facts = {"file": str(output), "kind": kind.value, "rows": rows}

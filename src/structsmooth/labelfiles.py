@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from structsmooth.errors import FileFormatError
 from structsmooth.files import written_beside
-from structsmooth.labels import expand_rows, flip_labels, smooth_labels
+from structsmooth.labels import expand_rows, flip_labels
 from structsmooth.store import write_arrays
 
 
@@ -26,8 +26,8 @@ def label_columns(
 
     Parameters
     ----------
-    kind : {"soft", "sparse", "flipped", "expanded"}
-        Which form.
+    kind : {"sparse", "flipped", "expanded"}
+        Which form; see `soft_columns` for soft labels.
     coded, strengths : ndarray of shape (n,)
         Class numbers and strengths.
     classes : ndarray of shape (K,)
@@ -41,15 +41,19 @@ def label_columns(
         Columns of equal length. Where there is a label it is the user's own.
     """
     n_classes = len(classes)
-    if kind == "soft":
-        soft = smooth_labels(coded, strengths, n_classes)
-        return {str(label): soft[:, k] for k, label in enumerate(classes.tolist())}
     if kind == "sparse":
         return {"label": classes[coded], "strength": strengths}
     if kind == "flipped":
         return {"label": classes[flip_labels(coded, strengths, n_classes, seed)]}
     rows, labels, weights = expand_rows(coded, strengths, n_classes)
     return {"row": rows, "label": classes[labels], "weight": weights}
+
+
+def soft_columns(
+    soft: NDArray[np.float64], classes: NDArray[Any]
+) -> dict[str, NDArray[Any]]:
+    """Return the columns of soft labels, one for each class."""
+    return {str(label): soft[:, k] for k, label in enumerate(classes.tolist())}
 
 
 def write_columns(path: str | Path, columns: dict[str, NDArray[Any]]) -> None:

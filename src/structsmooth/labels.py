@@ -81,7 +81,10 @@ def _scalar_or_array(values: Any) -> Any:
 
 
 def smooth_labels(
-    y: ArrayLike, strengths: ArrayLike, n_classes: int
+    y: ArrayLike,
+    strengths: ArrayLike,
+    n_classes: int,
+    spread: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
     """Return soft labels: ``1 - a`` on the own class, ``a / (K-1)`` on the others.
 
@@ -93,6 +96,9 @@ def smooth_labels(
         Strength of all samples, or of each.
     n_classes : int
         Number of classes K.
+    spread : array-like of shape (K, K) or (n, K), optional
+        Shares of the mass that each other class gets, by own class or by sample: no
+        less than 0, with a sum of 1, and 0 on the own class. Even ones by default.
 
     Returns
     -------
@@ -109,9 +115,41 @@ def smooth_labels(
     n_classes = check_integer(n_classes, "n_classes", 2)
     coded = check_codes(y, n_classes)
     values = check_strengths(strengths, len(coded))
-    soft = np.repeat((values / (n_classes - 1))[:, np.newaxis], n_classes, axis=1)
-    soft[np.arange(len(coded)), coded] = 1.0 - values
+    own = np.arange(len(coded)), coded
+    if spread is None:
+        soft = np.repeat((values / (n_classes - 1))[:, np.newaxis], n_classes, axis=1)
+    else:
+        soft = values[:, np.newaxis] * _check_spread(spread, own, n_classes)
+    soft[own] = 1.0 - values
     return soft
+
+
+def _check_spread(
+    spread: ArrayLike,
+    own: tuple[NDArray[np.int64], NDArray[np.int64]],
+    n_classes: int,
+) -> NDArray[np.float64]:
+    """Return the shares of each sample if they are shares."""
+    given = np.asarray(spread, dtype=np.float64)
+    n_samples, square = len(own[1]), (n_classes, n_classes)
+    if given.shape not in (square, (n_samples, n_classes)):
+        raise InvalidInputError(
+            f"spread must have the shape {square} or {(n_samples, n_classes)}, got "
+            f"{given.shape}"
+        )
+    # Of as many samples as classes, shares of classes have nothing on the diagonal.
+    by_class = given.shape == square and (
+        n_samples != n_classes or not np.diagonal(given).any()
+    )
+    rows = given[own[1]] if by_class else given
+    is_share = np.isfinite(rows).all() and (rows >= 0.0).all()
+    if not is_share or not np.allclose(rows.sum(axis=1), 1.0):
+        raise InvalidInputError(
+            "spread must have shares from 0 to 1 that sum to 1 in each row"
+        )
+    if rows[own].any():
+        raise InvalidInputError("spread must be 0 on the own class of each sample")
+    return rows
 
 
 def flip_labels(

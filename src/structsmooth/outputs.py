@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from structsmooth.bounds import BayesErrorBounds
 from structsmooth.errors import FileFormatError
 from structsmooth.files import OutputError, wrapped_errors
-from structsmooth.labels import epsilon_from_alpha, smooth_labels
+from structsmooth.labels import epsilon_from_alpha
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.store import FILE_NAME, versions
 from structsmooth.validation import check_codes
@@ -257,7 +257,7 @@ def _write_files(
         names.insert(2, SUSPECTS)
     n_classes = len(smoother.classes_)
     if len(coded) * n_classes * 4 <= LARGEST_SOFT_LABELS:
-        soft = smooth_labels(coded, smoother.sample_strengths_, n_classes)
+        soft = smoother.smooth_fitted(coded)
         np.save(directory / "soft_labels.npy", soft.astype(np.float32))
         names.insert(1, "soft_labels.npy")
     return names

@@ -40,8 +40,8 @@ class Points:
     ----------
     features : ndarray of shape (n, d)
         The reduced features, in which new rows look for their neighbors.
-    clusters : ndarray of shape (n,), int64
-        Cluster of each row, where its neighbors are.
+    clusters, labels : ndarray of shape (n,), int64
+        Cluster of each row, where its neighbors are, and its class number.
     disagreement : ndarray of shape (n,)
         Share of unequal pairs of labels among each row and its neighbors.
     n_neighbors : int
@@ -57,6 +57,7 @@ class Points:
 
     features: NDArray[Any]
     clusters: NDArray[np.int64]
+    labels: NDArray[np.int64]
     disagreement: NDArray[np.float64]
     n_neighbors: int
     n_classes: int
@@ -69,6 +70,21 @@ class Points:
         """Lower bound on the Bayes error around each training row."""
         return lower_bounds(self.fractions, self.n_classes)
 
+    def neighbors(self, n_jobs: int | None) -> NDArray[np.int64]:
+        """Return the neighbors of the training rows, as row numbers."""
+        return neighbors_within(self.features, self.clusters, self.n_neighbors, n_jobs)
+
+    def neighbors_of(
+        self,
+        features: NDArray[Any],
+        clusters: NDArray[np.int64],
+        n_jobs: int | None,
+    ) -> NDArray[np.int64]:
+        """Return the neighbors of new rows among the training rows."""
+        return neighbors_of_others(
+            features, clusters, self.features, self.clusters, self.n_neighbors, n_jobs
+        )
+
     def predict(
         self,
         features: NDArray[Any],
@@ -76,9 +92,7 @@ class Points:
         n_jobs: int | None,
     ) -> NDArray[np.float64]:
         """Return the lower bound on the Bayes error around new rows, by cluster."""
-        near = neighbors_of_others(
-            features, clusters, self.features, self.clusters, self.n_neighbors, n_jobs
-        )
+        near = self.neighbors_of(features, clusters, n_jobs)
         known = near != NOBODY
         there = np.where(known, self.disagreement[near], 0.0)
         found = there.sum(axis=1) / known.sum(axis=1)
@@ -120,6 +134,7 @@ def fit_points(
     return Points(
         features=features,
         clusters=clusters,
+        labels=coded,
         disagreement=disagreement,
         n_neighbors=k,
         n_classes=n_classes,

@@ -22,6 +22,11 @@ from structsmooth.points import fit_points
 from structsmooth.progress import Progress
 from structsmooth.reduce import check_reducer, fit_reduction
 from structsmooth.shrinkage import shrink_bounds
+from structsmooth.spread import (
+    shares_of_whole,
+    spread_by_cluster,
+    spread_by_neighbors,
+)
 from structsmooth.strengths import (
     bayes_error_bias,
     resolve_alpha_beta,
@@ -105,6 +110,10 @@ class StructuralSmoother(BaseEstimator):
         Count labels that look like mistakes as what their neighbors have, so that a
         clean region is not smoothed because of a few wrong labels; see
         `find_suspects`. Their own soft labels keep the label they came with.
+    spread : {"even", "overlap"}, default="even"
+        Where the mass of soft labels goes: to all other classes alike, or to those
+        that overlap there, as the crossing edges of the cluster or the neighbors of
+        the sample say. The strengths are the same.
 
     Attributes
     ----------
@@ -182,6 +191,7 @@ class StructuralSmoother(BaseEstimator):
         shrink: bool = False,
         n_neighbors: int | str = "auto",
         ignore_suspects: bool = False,
+        spread: str = "even",
     ) -> None:
         self.alpha = alpha
         self.beta = beta
@@ -200,6 +210,7 @@ class StructuralSmoother(BaseEstimator):
         self.shrink = shrink
         self.n_neighbors = n_neighbors
         self.ignore_suspects = ignore_suspects
+        self.spread = spread
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Find the strengths.
@@ -344,9 +355,9 @@ class StructuralSmoother(BaseEstimator):
             Columns in the order of ``classes_``; rows sum to 1.
         """
         strengths = self.predict_strength(X)
-        return smooth_labels(
-            self.encode(y, len(strengths)), strengths, len(self.classes_)
-        )
+        coded = self.encode(y, len(strengths))
+        spread = None if self.spread == "even" else self._spread_of_others(X, coded)
+        return smooth_labels(coded, strengths, len(self.classes_), spread)
 
     def fit_smooth(self, X: Any, y: ArrayLike) -> NDArray[np.float64]:
         """Fit, and return the smoothed labels of the training rows.
@@ -364,8 +375,32 @@ class StructuralSmoother(BaseEstimator):
             Columns in the order of ``classes_``; rows sum to 1.
         """
         self.fit(X, y)
-        coded = self.encode(y, len(self.sample_strengths_))
-        return smooth_labels(coded, self.sample_strengths_, len(self.classes_))
+        return self.smooth_fitted(self.encode(y, len(self.sample_strengths_)))
+
+    def smooth_fitted(self, coded: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the smoothed labels of the training rows from their class numbers.
+
+        Parameters
+        ----------
+        coded : ndarray of shape (n,)
+            What `encode` makes of the labels.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Columns in the order of ``classes_``; rows sum to 1.
+        """
+        check_is_fitted(self, "sample_strengths_")
+        near = None
+        if self.spread == "overlap" and self.points_ is not None:
+            with threadpool_limits(1):
+                near = self.points_.neighbors(self.n_jobs)
+        return smooth_labels(
+            coded,
+            self.sample_strengths_,
+            len(self.classes_),
+            self._spread(coded, self.cluster_labels_, near),
+        )
 
     def encode(self, y: ArrayLike, n_rows: int | None = None) -> NDArray[np.int64]:
         """Return labels as positions in ``classes_``, as most learners want them.
@@ -432,6 +467,33 @@ class StructuralSmoother(BaseEstimator):
         smoother._follow_regions()
         return smoother
 
+    def _spread_of_others(
+        self, X: Any, coded: NDArray[np.int64]
+    ) -> NDArray[np.float64] | None:
+        """Return where the mass of other rows goes."""
+        X = check_features(X, estimator=self, reset=False, accept_sparse=True)
+        near = None
+        with threadpool_limits(1):
+            features = self._dense_for_neighbors(self.reduction_.transform(X))
+            clusters = self.regions_.assign(features)
+            if self.points_ is not None:
+                near = self.points_.neighbors_of(features, clusters, self.n_jobs)
+        return self._spread(coded, clusters, near)
+
+    def _spread(
+        self,
+        coded: NDArray[np.int64],
+        clusters: NDArray[np.int64],
+        near: NDArray[np.int64] | None,
+    ) -> NDArray[np.float64] | None:
+        """Return where the mass of rows goes, by their clusters or their neighbors."""
+        if self.spread == "even":
+            return None
+        whole = shares_of_whole(self.bayes_error_bounds_)
+        if near is None or self.points_ is None:
+            return spread_by_cluster(coded, clusters, self.cluster_bounds_, whole)
+        return spread_by_neighbors(coded, near, self.points_.labels, whole)
+
     def _set_straight(
         self, features: Any, coded: NDArray[np.int64]
     ) -> tuple[Suspects, NDArray[np.int64]]:
@@ -471,6 +533,7 @@ class StructuralSmoother(BaseEstimator):
         )
         check_choice(self.regions, "regions", ("cluster", "point"))
         check_choice(self.ties, "ties", ("index", "average"))
+        check_choice(self.spread, "spread", ("even", "overlap"))
         check_confidence(self.confidence)
         check_flag(self.correct_forced_edges, "correct_forced_edges")
         check_flag(self.shrink, "shrink")

@@ -241,9 +241,16 @@ def _check_agreement(values: dict[str, Any]) -> None:
     if points is not None:
         n_samples = len(regions.labels)
         _require(points.features.shape == (n_samples, reduced))
-        for array in (points.disagreement, points.fractions, points.clusters):
+        per_row = (
+            points.disagreement,
+            points.fractions,
+            points.clusters,
+            points.labels,
+        )
+        for array in per_row:
             _require(array.shape == (n_samples,))
         _require(_are_indices(points.clusters, n_regions))
+        _require(_are_indices(points.labels, n_classes))
         _require(values["sample_strengths_"].shape == (n_samples,))
         _require(0 < points.n_neighbors < n_samples and points.n_classes == n_classes)
     for parts in (reduction, assigner, regions, *([points] if points else [])):

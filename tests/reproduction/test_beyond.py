@@ -7,12 +7,11 @@ pytest.importorskip("torch")
 pytest.importorskip("lightgbm")
 
 from experiments import configs
-from experiments.beyond import run, table
+from experiments.beyond import run, summary, table
 from experiments.beyond.methods import METHODS, Strengths, methods_of
-from experiments.beyond.overlap import shares
 from experiments.beyond.parts import out_of_fold, parts_of
 from experiments.beyond.temperature import fit_temperature, scale
-from experiments.records import read
+from experiments.records import Records, read
 
 from structsmooth import smooth_labels
 
@@ -24,8 +23,11 @@ SMALL = {
 NAMES = [name for name in configs.names() if name.startswith("beyond-")]
 
 
+_load = configs.load  # a test puts another in its place
+
+
 def toy(name):
-    config = configs.load(name)
+    config = _load(name)
     config = {k: v for k, v in config.items() if k not in configs.WORDS}
     changes = {"n_seeds": 2, "alphas": [0.1, "auto"], "n_folds": 2}
     if config["data"] == "cifar100":  # at least one row of each class is held out
@@ -54,6 +56,45 @@ def test_every_experiment_runs_and_is_read_by_its_table(toy_data, tmp_path, name
     before = results.read_text()
     run(config, results)
     assert results.read_text() == before
+
+
+def test_the_summary_counts_what_beats_uniform(tmp_path):
+    # Three seeds; "cluster" is lower than uniform by 0.1 each time, "point" by chance.
+    settings = {"model": "lightgbm", "data": "timit", "alphas": [0.1], "n_seeds": 3}
+    settings |= {"methods": ["cluster", "point"]}
+    gaps = {"cluster": [-0.1, -0.1, -0.1001], "point": [0.2, -0.1, 0.0]}
+    lines = [{"settings": settings}]
+    for seed in range(3):
+        for method in ("none", "temperature", "uniform", "cluster", "point"):
+            nll = 0.5 + 0.01 * seed + gaps.get(method, [0.0] * 3)[seed]
+            metrics = {"error": 0.3, "nll": nll, "ece": 0.1, "aurc": 0.1}
+            alpha = 0.0 if method in ("none", "temperature") else 0.1
+            row = {"method": method, "alpha": alpha}
+            lines.append({"config": row, "seed": seed, "metrics": metrics})
+            lines[-1]["n_rows"] = [1, 1, 1]
+    records = Records(tmp_path / "beyond-a.jsonl", settings)
+    records.add(lines[1:])
+    results = tmp_path / "beyond.jsonl"
+    Records(results, {"choosing": ["beyond-a"], "confirming": [], "alphas": [0.1]})
+    text = summary.table(results)
+    assert "| cluster | -0.100* | 1 | 0 |" in text
+    assert "| point | +0.033 | 0 | 0 |" in text
+    assert "| uniform | NLL | 0.510 |" in text
+    assert "confirmed by none yet" in text
+
+
+def test_the_summary_runs_what_is_left(toy_data, tmp_path, monkeypatch):
+    monkeypatch.setattr(configs, "load", lambda name, scale="cpu": toy(name))
+    config = {"choosing": ["beyond-digits-lightgbm"], "confirming": ["beyond-none"]}
+    config |= {"alphas": [0.1], "scale": "cpu"}
+    results = tmp_path / "beyond.jsonl"
+    only = config | {"confirming": []}
+    summary.run(only, results)
+    assert "| digits lightgbm |" in summary.table(results)
+    other = tmp_path / "other" / "beyond.jsonl"
+    other.parent.mkdir()
+    Records(other, config)
+    assert "Not run: digits lightgbm, none." in summary.table(other)
 
 
 def test_a_killed_run_repeats_nothing(toy_data, tmp_path):
@@ -152,16 +193,6 @@ def test_the_temperature_of_honest_probabilities_is_one(rng):
     sharp = p**3 / (p**3).sum(axis=1, keepdims=True)
     assert fit_temperature(sharp, y) == pytest.approx(3.0, abs=0.1)
     np.testing.assert_allclose(scale(sharp, 3.0), p, atol=1e-9)
-
-
-def test_the_mass_goes_to_the_classes_that_overlap():
-    # Class 0 has 15 edges to class 1 and none to class 2. Led by five edges' worth of
-    # even shares, 2.5 each: 17.5 and 2.5 of 20.
-    crossing = np.array([[0, 15, 0], [15, 0, 0], [0, 0, 0]])
-    even = (1.0 - np.eye(3)) / 2.0
-    found = shares(crossing, even)
-    np.testing.assert_allclose(found[0], [0.0, 0.875, 0.125])
-    np.testing.assert_allclose(found[2], [0.5, 0.5, 0.0])
 
 
 def test_soft_labels_can_be_trained_on(rng):

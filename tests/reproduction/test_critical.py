@@ -132,12 +132,16 @@ def test_table_4_reads_what_its_runner_wrote(toy_data, tmp_path):
 
 def test_human_disagreement_is_set_beside_the_bounds(toy_data, tmp_path):
     config = {"scale": "cpu", "study": "cifar10", "changes": toy("cifar10")}
-    config |= {"features": list(humans.SMOOTHERS), "n_clusters": [5], "n_seeds": 2}
+    config |= {
+        "features": list(humans.SMOOTHERS),
+        "n_clusters": [5, "points"],
+        "n_seeds": 2,
+    }
     results = tmp_path / "humans.jsonl"
     humans.run(config, results)
     _, runs = read(results)
-    assert len(runs) == 4
-    found = runs[0]
+    assert len(runs) == 4 * 2 * 2
+    found = next(r for r in runs if r["config"]["features"] == "autoencoder")
     r = np.corrcoef(found["bayes_error"], found["disagreement"])[0, 1]
     assert found["metrics"]["correlation"] == pytest.approx(r)
     assert found["metrics"]["low"] <= r <= found["metrics"]["high"]
