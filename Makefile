@@ -52,6 +52,14 @@ $(VENV)/.recipes: pyproject.toml constraints.txt | $(BIN)/python
 recipes: $(VENV)/.recipes ## run the recipes for PyTorch, Keras, JAX and others
 	$(BIN)/python -m pytest -q tests/test_recipes.py
 
+$(VENV)/.docs: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) -e '.[docs]'
+	@touch $(VENV)/.core $@
+
+.PHONY: docs
+docs: $(VENV)/.docs ## the documentation, into docs/_build/html; warnings are errors
+	$(BIN)/python -m sphinx -W --keep-going -q -c docs . docs/_build/html
+
 $(VENV)/.bench: pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) -e '.[bench]'
 	@touch $(VENV)/.core $@
@@ -65,3 +73,4 @@ picture: $(VENV)/.test ## draw the picture in the README
 
 clean: ## remove what these targets made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache structsmooth-demo
+	rm -rf docs/_build docs/gallery docs/generated

@@ -154,7 +154,7 @@ class StructuralSmoother(BaseEstimator):
         error of the training data.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (d,)
         Column names, if X had them.
 
     References
