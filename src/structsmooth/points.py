@@ -103,8 +103,8 @@ class Points:
 def usual_neighbors(n_samples: int) -> int:
     """Return how many neighbors to look at: 0.4 times the root of n, from 5 to 50.
 
-    On the synthetic task of the experiments, whose posteriors are known, more are best
-    in two dimensions (20 of 1 500 rows, 80 of 12 000) and fewer in ten (8 to 14);
+    On the synthetic task of the experiments, whose posteriors are known, about as many
+    are best in two dimensions (14 of 1 500 rows, 50 of 12 000), and 8 to 14 in ten;
     experiments/results/synthetic-neighbors.md has the errors.
     """
     wanted = round(0.4 * math.sqrt(n_samples))
