@@ -11,9 +11,9 @@ estimates together as far as their differences are noise. Neither is a default.
 # Clusters have edges, points do not
 # ----------------------------------
 #
-# Two classes with a winding border, along which they mix. These data were chosen to show
-# the difference: where the mixing changes slowly, as along a straight line, clusters do
-# about as well.
+# Two classes with a winding border, along which they mix. These data were chosen to
+# show the difference: where the mixing changes slowly, as along a straight line,
+# clusters do about as well.
 
 import matplotlib.pyplot as plt
 import numpy as np
