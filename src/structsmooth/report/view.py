@@ -1,0 +1,313 @@
+"""What a report shows of single rows: a map of some, and the most ambiguous ones.
+
+A fitted smoother does not keep the data, so this is taken while they are at hand;
+``structsmooth fit`` stores it beside the smoother. Large data are sampled, and the view
+says how many rows it has looked at.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import zipfile
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from threadpoolctl import threadpool_limits
+
+from structsmooth.drawing.placing import place_rows
+from structsmooth.drawing.projection import draw_rows
+from structsmooth.errors import FileFormatError
+from structsmooth.files import written_beside
+from structsmooth.report.pictures import check_images, make_pictures
+from structsmooth.store import write_arrays
+from structsmooth.tree import nearest_neighbors
+
+FILE_NAME = "view.npz"
+# Rows that are looked at, and those of them that the map shows.
+MOST_ROWS = 20_000
+MOST_ON_MAP = 4_000
+# Rows of each cluster that are kept as its most ambiguous, and all pictures together.
+AMBIGUOUS = 8
+MOST_PICTURES = 320
+N_NEIGHBORS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """Some rows of the data, as a report shows them.
+
+    Attributes
+    ----------
+    n_rows, n_looked_at : int
+        Rows of the data, and those that were drawn at random to be looked at.
+    variance_shown : float
+        Share of the variance of the reduced features that the map holds.
+    n_dimensions : int
+        Reduced features.
+    duplicate_share, conflict_share : float
+        Share of the rows looked at that have a twin with equal reduced features, and
+        with a twin of another label.
+    rows, classes, clusters : ndarray of shape (m,), int64
+        Row numbers on the map, their classes and clusters.
+    positions : ndarray of shape (m, 2)
+        Where they are.
+    errors, strengths : ndarray of shape (m,)
+        Bayes error and strength of each.
+    agreement : ndarray of shape (m,)
+        Share of a row's neighbors in its cluster that have its label; nan without any.
+    ambiguous : ndarray of shape (a,), int64
+        Row numbers of each cluster's most ambiguous rows, the most ambiguous first.
+    ambiguous_classes, ambiguous_clusters : ndarray of shape (a,), int64
+        Their classes and clusters.
+    ambiguous_neighbors : ndarray of shape (a, k), int64
+        The classes of their neighbors, the nearest first; -1 for none.
+    ambiguity : ndarray of shape (a,)
+        Share of unequal pairs among the labels of a row and its neighbors.
+    picture_of : ndarray of shape (a,), int64
+        Which of the pictures shows it, -1 for none.
+    pictures : ndarray of shape (p, h, w, 1 or 3), uint8
+        Small pictures.
+    """
+
+    n_rows: int
+    n_looked_at: int
+    variance_shown: float
+    n_dimensions: int
+    duplicate_share: float
+    conflict_share: float
+    rows: NDArray[np.int64]
+    classes: NDArray[np.int64]
+    clusters: NDArray[np.int64]
+    positions: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    strengths: NDArray[np.float64]
+    agreement: NDArray[np.float64]
+    ambiguous: NDArray[np.int64]
+    ambiguous_classes: NDArray[np.int64]
+    ambiguous_clusters: NDArray[np.int64]
+    ambiguous_neighbors: NDArray[np.int64]
+    ambiguity: NDArray[np.float64]
+    picture_of: NDArray[np.int64]
+    pictures: NDArray[np.uint8]
+
+
+def make_view(smoother: Any, X: Any, y: ArrayLike, images: Any = None) -> View:
+    """Look at the rows of a fit, or at others.
+
+    Parameters
+    ----------
+    smoother : StructuralSmoother
+        Fitted.
+    X, y : array-like of shape (n, d) and (n,)
+        Rows and their labels.
+    images : array-like of shape (n, h, w), (n, h, w, c) or (n, c, h, w), optional
+        A picture for each row.
+    """
+    n_rows = X.shape[0] if hasattr(X, "shape") and X.shape else len(X)
+    if images is not None:
+        images = check_images(images, n_rows)
+    with threadpool_limits(1):
+        placed = place_rows(smoother, X, y, MOST_ROWS)
+        classes = placed.classes
+        assert classes is not None  # noqa: S101 (y was given)
+        near = _neighbors_in_clusters(placed.features, classes, placed.clusters)
+    duplicates, conflicts = _twins(placed.features, classes)
+    ambiguity = _unequal_pairs(classes, near)
+    chosen = _most_ambiguous(ambiguity, near, placed.clusters)
+    picture_of, pictures = _take_pictures(
+        images, placed.rows[chosen], placed.clusters[chosen], smoother
+    )
+    shown = draw_rows(len(placed.rows), MOST_ON_MAP)
+    known = (near >= 0).sum(axis=1)
+    same = (near == classes[:, np.newaxis]).sum(axis=1)
+    agreement = np.where(known > 0, same / np.maximum(known, 1), np.nan)
+    return View(
+        n_rows=n_rows,
+        n_looked_at=len(placed.rows),
+        variance_shown=placed.variance_shown,
+        n_dimensions=placed.features.shape[1],
+        duplicate_share=duplicates,
+        conflict_share=conflicts,
+        rows=placed.rows[shown],
+        classes=classes[shown],
+        clusters=placed.clusters[shown],
+        positions=placed.positions[shown],
+        errors=placed.errors[shown],
+        strengths=placed.strengths[shown],
+        agreement=agreement[shown],
+        ambiguous=placed.rows[chosen],
+        ambiguous_classes=classes[chosen],
+        ambiguous_clusters=placed.clusters[chosen],
+        ambiguous_neighbors=near[chosen],
+        ambiguity=ambiguity[chosen],
+        picture_of=picture_of,
+        pictures=pictures,
+    )
+
+
+def _neighbors_in_clusters(
+    features: Any, classes: NDArray[np.int64], clusters: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the classes of each row's nearest neighbors in its cluster, -1 for none."""
+    near = np.full((len(classes), N_NEIGHBORS), -1, dtype=np.int64)
+    for cluster in np.unique(clusters):
+        members = np.flatnonzero(clusters == cluster)
+        k = min(N_NEIGHBORS, len(members) - 1)
+        if k == 0:
+            continue
+        points = features[members]
+        points = points.toarray() if hasattr(points, "toarray") else points
+        found = nearest_neighbors(points, k).indices
+        near[members, :k] = classes[members][found]
+    return near
+
+
+def _twins(features: Any, classes: NDArray[np.int64]) -> tuple[float, float]:
+    """Return the share of rows with an equal one, and with one of another class."""
+    if hasattr(features, "toarray"):
+        keys = np.array([_key(features[i]) for i in range(features.shape[0])])
+    else:
+        keys = np.ascontiguousarray(features).view(
+            np.dtype((np.void, features.dtype.itemsize * features.shape[1]))
+        )[:, 0]
+    _, group, sizes = np.unique(keys, return_inverse=True, return_counts=True)
+    low = np.full(len(sizes), np.iinfo(np.int64).max)
+    high = np.full(len(sizes), -1)
+    np.minimum.at(low, group, classes)
+    np.maximum.at(high, group, classes)
+    return float(np.mean(sizes[group] > 1)), float(np.mean((low != high)[group]))
+
+
+def _key(row: Any) -> bytes:
+    return bytes(row.indices.tobytes() + row.data.tobytes())
+
+
+def _unequal_pairs(
+    classes: NDArray[np.int64], near: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the share of unequal pairs among the labels of each row and its near ones.
+
+    The same estimate of ``1 - sum_k eta_k(x)^2`` as for ``regions="point"``.
+    """
+    around = np.column_stack([classes, near])
+    known = (around >= 0).sum(axis=1)
+    equal = np.zeros(len(around))
+    for a in range(1, around.shape[1]):
+        for b in range(a):
+            equal += (around[:, a] == around[:, b]) & (around[:, a] >= 0)
+    pairs = known * (known - 1) / 2.0
+    return np.asarray(np.where(known > 1, 1.0 - equal / np.maximum(pairs, 1.0), 0.0))
+
+
+def _most_ambiguous(
+    ambiguity: NDArray[np.float64],
+    near: NDArray[np.int64],
+    clusters: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Return each cluster's most ambiguous rows; those among equals are none."""
+    order = np.lexsort((np.arange(len(clusters)), -ambiguity, clusters))
+    order = order[(ambiguity[order] > 0.0) & (near[order, 0] >= 0)]
+    first = np.searchsorted(clusters[order], clusters[order], side="left")
+    return np.asarray(order[np.arange(len(order)) - first < AMBIGUOUS])
+
+
+def _take_pictures(
+    images: Any,
+    rows: NDArray[np.int64],
+    clusters: NDArray[np.int64],
+    smoother: Any,
+) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Return pictures of the rows; if there are too many, of the hardest clusters."""
+    picture_of = np.full(len(rows), -1, dtype=np.int64)
+    if images is None or not len(rows):
+        return picture_of, np.zeros((0, 1, 1, 1), dtype=np.uint8)
+    hardest = np.argsort(-smoother.bayes_error_lower_[clusters], kind="stable")
+    wanted = np.sort(hardest[:MOST_PICTURES])
+    picture_of[wanted] = np.arange(len(wanted))
+    return picture_of, make_pictures(np.asarray(images[rows[wanted]]))
+
+
+def save_view(view: View, path: Path) -> None:
+    """Write a view as an npz file."""
+    arrays = {
+        field.name: np.asarray(getattr(view, field.name))
+        for field in dataclasses.fields(view)
+    }
+    for name in ("positions", "errors", "strengths", "agreement", "ambiguity"):
+        arrays[name] = arrays[name].astype(np.float32)
+    with written_beside(path) as temporary:
+        write_arrays(temporary, arrays)
+
+
+def load_view(path: Path, n_classes: int, n_clusters: int) -> View | None:
+    """Read a view; None if there is none, as beside results of earlier versions."""
+    if not path.exists():
+        return None
+    try:
+        with np.load(path, allow_pickle=False) as bundle:
+            found = {f.name: bundle[f.name] for f in dataclasses.fields(View)}
+        plain: dict[str, Any] = {n: v if v.ndim else v.item() for n, v in found.items()}
+        view = View(**plain)
+        _check_agreement(view, n_classes, n_clusters)
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        IndexError,
+        TypeError,
+        AttributeError,
+        EOFError,
+        zipfile.BadZipFile,
+        zlib.error,
+        NotImplementedError,
+        RuntimeError,
+        MemoryError,
+    ) as error:
+        raise FileFormatError(f"{path} is damaged") from error
+    return view
+
+
+def _check_agreement(view: View, n_classes: int, n_clusters: int) -> None:
+    """Refuse arrays that do not fit together."""
+    shown, chosen = len(view.rows), len(view.ambiguous)
+    limits = (
+        (view.classes, shown, 0, n_classes),
+        (view.clusters, shown, 0, n_clusters),
+        (view.rows, shown, 0, view.n_rows),
+        (view.ambiguous, chosen, 0, view.n_rows),
+        (view.ambiguous_classes, chosen, 0, n_classes),
+        (view.ambiguous_clusters, chosen, 0, n_clusters),
+        (view.picture_of, chosen, -1, len(view.pictures)),
+    )
+    for array, length, low, high in limits:
+        fits = array.shape == (length,) and array.dtype.kind in "iu"
+        if not fits or (length and (array.min() < low or array.max() >= high)):
+            raise ValueError("row, class or cluster numbers out of range")
+    near = view.ambiguous_neighbors
+    if near.ndim != 2 or len(near) != chosen or near.dtype.kind not in "iu":
+        raise ValueError("neighbors of the wrong shape")
+    if near.size and (near.min() < -1 or near.max() >= n_classes):
+        raise ValueError("class numbers out of range")
+    if view.positions.shape != (shown, 2) or not np.isfinite(view.positions).all():
+        raise ValueError("positions that are none")
+    for array, length in (
+        (view.errors, shown),
+        (view.strengths, shown),
+        (view.agreement, shown),
+        (view.ambiguity, chosen),
+    ):
+        if array.shape != (length,) or array.dtype.kind != "f":
+            raise ValueError("numbers of the wrong shape")
+    pictures = view.pictures
+    if pictures.ndim != 4 or pictures.dtype != np.uint8 or pictures.shape[3] not in (
+        1,
+        3,
+    ):
+        raise ValueError("pictures of the wrong shape")
+    for number in (view.variance_shown, view.duplicate_share, view.conflict_share):
+        if not 0.0 <= float(number) <= 1.0:
+            raise ValueError("shares out of range")
