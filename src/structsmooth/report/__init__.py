@@ -9,6 +9,6 @@ from __future__ import annotations
 from structsmooth.report.build import build_report
 from structsmooth.report.model import Report
 from structsmooth.report.view import View, make_view
-from structsmooth.report.write import write_report
+from structsmooth.report.write import report_of, write_report
 
-__all__ = ["Report", "View", "build_report", "make_view", "write_report"]
+__all__ = ["Report", "View", "build_report", "make_view", "report_of", "write_report"]

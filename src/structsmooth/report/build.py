@@ -16,6 +16,7 @@ from structsmooth.report.model import ClassRow, ClusterRow, Map, Report, Sample
 from structsmooth.report.pictures import png_uri
 from structsmooth.report.verdict import make_verdict
 from structsmooth.report.view import View
+from structsmooth.report.words import percent, short
 from structsmooth.shrinkage import shrink_bounds
 from structsmooth.store import versions
 
@@ -90,13 +91,14 @@ def build_report(
     )
 
 
-def describe_classes(bounds: BayesErrorBounds, classes: NDArray[Any]) -> str:
+def _describe_classes(bounds: BayesErrorBounds, classes: NDArray[Any]) -> str:
     """Return the largest classes of a region with their shares, as text."""
-    order = np.argsort(-bounds.class_counts, kind="stable")
-    order = order[bounds.class_counts[order] > 0]
-    share = bounds.class_counts / bounds.n_samples
-    text = ", ".join(f"{classes[k]} {share[k]:.0%}" for k in order[:3])
-    return text + (f", {len(order) - 3} more" if len(order) > 3 else "")
+    members = _members(bounds)
+    text = ", ".join(
+        f"“{short(str(classes[k]))}” {percent(size / bounds.n_samples, 0)}"
+        for k, size in members[:3]
+    )
+    return text + (f", {len(members) - 3} more" if len(members) > 3 else "")
 
 
 def _clusters(smoother: Any) -> tuple[ClusterRow, ...]:
@@ -119,7 +121,7 @@ def _clusters(smoother: Any) -> tuple[ClusterRow, ...]:
                 size=int(bounds.n_samples),
                 weight=float(smoother.cluster_weights_[cluster]),
                 n_classes=int(np.count_nonzero(bounds.class_counts)),
-                classes=describe_classes(bounds, smoother.classes_),
+                classes=_describe_classes(bounds, smoother.classes_),
                 members=_members(bounds),
                 lower=float(bounds.lower),
                 upper=float(bounds.upper),

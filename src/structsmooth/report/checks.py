@@ -1,4 +1,4 @@
-"""What can be wrong with a fit, asked one by one."""
+"""What can be wrong with a fit, asked one by one: all checks, and those of clusters."""
 
 from __future__ import annotations
 
@@ -6,15 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from structsmooth.crossing import MANY_TIES
 from structsmooth.report.model import FAIL, PASS, WARN, Check
+from structsmooth.report.rowchecks import (
+    check_box,
+    check_duplicates,
+    check_mean,
+    check_rare_classes,
+    check_ties,
+)
 from structsmooth.report.view import View
-from structsmooth.report.words import listed, number, percent, plural, strength
+from structsmooth.report.words import number, percent, plural
 from structsmooth.shrinkage import Shrinkage
 
-# Fewer rows than this say little about a cluster, or a class.
+# Fewer rows than this say little about a cluster.
 TINY_CLUSTER = 30
-RARE_CLASS = 10
 # More reduced features than this, and neighbors begin not to be near.
 MANY_DIMENSIONS = 10
 # Of the clusters' differences less than this share is signal: mostly noise.
@@ -69,14 +74,19 @@ def check_noise(smoother: Any, shrinkage: Shrinkage) -> Check:
     p_value = shrinkage.p_value
     chance = "p < 0.001" if p_value < 0.001 else f"p = {p_value:.2g}"
     if shrinkage.spread == 0.0:
-        done = " shrink=True has made the strengths uniform." if smoother.shrink else ""
+        found = (
+            f"Not clearly: {n_clusters} clusters of equal Bayes error would often "
+            f"differ as much by chance ({chance}). "
+        )
+        if np.ptp(smoother.sample_strengths_) <= 1e-9:
+            return Check(
+                key, title, WARN, found + "The strengths are uniform, which fits."
+            )
         return Check(
             key,
             title,
-            WARN if smoother.shrink else FAIL,
-            f"Not clearly: {n_clusters} clusters of equal Bayes error would often differ "
-            f"as much by chance ({chance}). The strengths follow noise; uniform "
-            f"smoothing would do as well.{done}",
+            FAIL,
+            found + "The strengths follow noise; uniform smoothing would do as well.",
             "Use uniform smoothing, or fit with shrink=True, which draws clusters "
             "together as far as they differ by noise. More rows or fewer clusters "
             "would say more.",
@@ -110,9 +120,9 @@ def check_dimensions(smoother: Any) -> Check:
             f"Distances are measured in {plural(dimensions, 'dimension')}. There, "
             "nearest neighbors tend to be far, and the estimated Bayes error comes out "
             "too high, the lower bound included.",
-            "Compare regions by it, and do not take it for a limit. Features that "
-            "separate the classes in fewer dimensions (an embedding) give better "
-            "estimates.",
+            "Compare regions by the estimate, and do not take it for a limit. Features "
+            "that separate the classes in fewer dimensions (an embedding) make it "
+            "better.",
         )
     return Check(
         key,
@@ -134,7 +144,10 @@ def check_saturation(smoother: Any) -> Check:
     share = float(smoother.cluster_weights_[full].sum())
     if not full.any():
         return Check(
-            key, title, PASS, f"No cluster's bound is at its ceiling, {percent(ceiling)}."
+            key,
+            title,
+            PASS,
+            f"No cluster's bound is at its ceiling, {percent(ceiling)}.",
         )
     return Check(
         key,
@@ -165,8 +178,8 @@ def check_tiny_clusters(smoother: Any) -> Check:
             key,
             title,
             PASS,
-            f"The smallest of {number(len(sizes))} has {plural(int(sizes.min()), 'row')}."
-            + joined,
+            f"The smallest of {number(len(sizes))} has "
+            f"{plural(int(sizes.min()), 'row')}." + joined,
         )
     share = float(sizes[tiny].sum() / sizes.sum())
     return Check(
@@ -174,9 +187,10 @@ def check_tiny_clusters(smoother: Any) -> Check:
         title,
         WARN,
         f"{plural(int(tiny.sum()), 'cluster has', 'clusters have')} fewer than "
-        f"{TINY_CLUSTER} rows ({percent(share)} of all); their intervals are wide."
-        + joined,
-        f"Fewer clusters (n_clusters), or min_cluster_size={TINY_CLUSTER}.",
+        f"{TINY_CLUSTER} rows ({percent(share)} of all), which says little." + joined,
+        f"Take fewer clusters (n_clusters), or min_cluster_size={TINY_CLUSTER}."
+        if len(sizes) > 1
+        else "More rows would say more.",
     )
 
 
@@ -188,7 +202,9 @@ def check_one_class_clusters(smoother: Any) -> Check:
     )
     share = float(smoother.cluster_weights_[single].sum())
     if not single.any():
-        return Check(key, title, PASS, "Every cluster has rows of at least two classes.")
+        return Check(
+            key, title, PASS, "Every cluster has rows of at least two classes."
+        )
     found = (
         f"{number(int(single.sum()))} of {plural(len(single), 'cluster')} "
         f"({percent(share)} of the rows) {'has' if single.sum() == 1 else 'have'} a "
@@ -204,131 +220,3 @@ def check_one_class_clusters(smoother: Any) -> Check:
             "alpha='auto', which is the estimated Bayes error.",
         )
     return Check(key, title, PASS, found + " That is as it should be.")
-
-
-def check_rare_classes(smoother: Any) -> Check:
-    """Whether classes have enough rows."""
-    key, title = "rare-classes", "Has every class enough rows?"
-    counts = smoother.bayes_error_bounds_.class_counts
-    rare = np.flatnonzero(counts < RARE_CLASS)
-    if not len(rare):
-        return Check(
-            key, title, PASS, f"The smallest has {plural(int(counts.min()), 'row')}."
-        )
-    names = listed([str(name) for name in smoother.classes_[rare].tolist()])
-    return Check(
-        key,
-        title,
-        WARN,
-        f"{plural(len(rare), 'class has', 'classes have')} fewer than {RARE_CLASS} "
-        f"rows: {names}.",
-        "Nothing can be said about where so few rows overlap with others.",
-    )
-
-
-def check_ties(smoother: Any) -> Check:
-    """Whether equal distances decide the trees."""
-    key, title = "ties", "Are the trees decided by distances?"
-    tied = smoother.bayes_error_bounds_.tied_fraction
-    if tied <= MANY_TIES:
-        return Check(
-            key, title, PASS, "Equal distances decide few of the trees' edges, or none."
-        )
-    found = f"Equal distances leave {percent(tied, 0)} of the trees' edges open"
-    if smoother.ties == "average":
-        return Check(
-            key, title, PASS, found + "; counts are averages over orders of the rows."
-        )
-    return Check(
-        key,
-        title,
-        WARN,
-        found + " to the order of the rows.",
-        "Fit with ties='average', which takes the mean over 16 orders.",
-    )
-
-
-def check_duplicates(view: View) -> Check:
-    """Whether rows occur more than once."""
-    key, title = "duplicates", "Is every row there once?"
-    among = (
-        ""
-        if view.n_looked_at == view.n_rows
-        else f" among {number(view.n_looked_at)} rows drawn at random"
-    )
-    if view.duplicate_share == 0.0:
-        return Check(key, title, PASS, f"No two rows are equal{among}.")
-    found = (
-        f"{percent(view.duplicate_share)} of the rows have an equal one{among}; "
-        f"{percent(view.conflict_share)} one with another label."
-    )
-    if view.conflict_share > 0.0:
-        return Check(
-            key,
-            title,
-            WARN,
-            found,
-            "Equal rows with different labels are either hard cases or labeling "
-            "errors: look at some.",
-        )
-    if view.duplicate_share > 0.01:
-        return Check(
-            key,
-            title,
-            WARN,
-            found,
-            "Equal rows with equal labels make the classes look further apart than "
-            "they are: drop them, and keep them out of test sets.",
-        )
-    return Check(key, title, PASS, found)
-
-
-def check_mean(smoother: Any) -> Check:
-    """Whether the strengths have the mean they should have."""
-    key, title = "mean", "Is the mean strength alpha?"
-    mean = float(np.mean(smoother.sample_strengths_))
-    if abs(mean - smoother.alpha_) <= 1e-9:
-        return Check(
-            key, title, PASS, f"The mean over all rows is {strength(mean)}, as asked."
-        )
-    return Check(
-        key,
-        title,
-        FAIL,
-        f"The mean over all rows is {mean:.6g}, alpha is {smoother.alpha_:.6g}.",
-        "This should not happen with a smoother as fitted; fit again.",
-    )
-
-
-def check_box(smoother: Any) -> Check:
-    """Whether the strengths leave every sample's own label the likeliest."""
-    key, title = "box", "Are all strengths inside their limits?"
-    n_classes = len(smoother.classes_)
-    ceiling = (n_classes - 1) / n_classes
-    values = smoother.sample_strengths_
-    low, high = float(values.min()), float(values.max())
-    if low < 0.0 or high >= ceiling:
-        return Check(
-            key,
-            title,
-            FAIL,
-            f"They reach from {low:.6g} to {high:.6g}, expected 0 to below "
-            f"{ceiling:.6g}.",
-            "This should not happen with a smoother as fitted; fit again.",
-        )
-    found = (
-        f"They reach from {strength(low)} to {strength(high)}, inside 0 to below "
-        f"{strength(ceiling)}."
-    )
-    at_zero = float(np.mean(values == 0.0))
-    if at_zero > 0.5 and smoother.alpha_ > 0.0:
-        return Check(
-            key,
-            title,
-            WARN,
-            found + f" {percent(at_zero, 0)} of the rows are not smoothed at all.",
-            "A smaller beta, or a larger alpha, would smooth more of them.",
-        )
-    if at_zero > 0.0 and smoother.alpha_ > 0.0:
-        found += f" {percent(at_zero, 0)} of the rows are not smoothed at all."
-    return Check(key, title, PASS, found)

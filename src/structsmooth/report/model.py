@@ -41,7 +41,7 @@ class Verdict:
 
     Attributes
     ----------
-    level : {"apart", "little", "clear", "strong", "mixed"}
+    level : {"apart", "little", "clear", "strong", "mixed", "unsure"}
         How much the classes overlap, see `structsmooth.report.verdict`.
     headline : str
         The same as a sentence.

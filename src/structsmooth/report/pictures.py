@@ -26,9 +26,9 @@ def image_layout(shape: tuple[int, ...]) -> tuple[int, int, int] | None:
         Of one image: (h, w), (h, w, c) or (c, h, w) with 1, 3 or 4 channels.
     """
     if len(shape) == 2 and min(shape) >= 2:
-        return (*shape, 1)  # type: ignore[return-value]
+        return (*shape, 1)
     if len(shape) == 3 and shape[2] in _CHANNELS and min(shape[:2]) >= 2:
-        return shape  # type: ignore[return-value]
+        return shape
     if len(shape) == 3 and shape[0] in _CHANNELS and min(shape[1:]) >= 2:
         return shape[1], shape[2], shape[0]
     return None

@@ -19,6 +19,7 @@ LEVELS = (
     (0.80, "strong", "The classes overlap strongly"),
 )
 MIXED = ("mixed", "These features hardly tell the classes apart")
+UNSURE = ("unsure", "Too few rows to say how much the classes overlap")
 # A smaller saving than this is not worth a difference in words.
 SMALL_SAVING = 0.02
 
@@ -40,6 +41,9 @@ def make_verdict(
     whole = smoother.bayes_error_bounds_
     largest = float(whole.class_counts.max() / whole.n_samples)
     level, phrase = _level(whole.lower, 1.0 - largest)
+    ends = [_place(end, 1.0 - largest) for end in whole.lower_interval]
+    if ends[1] - ends[0] > 1:
+        level, phrase = UNSURE
     saved = 0.0
     if smoother.uniform_bias_ > 0.0:
         saved = 1.0 - smoother.bias_ / smoother.uniform_bias_
@@ -66,27 +70,32 @@ def make_verdict(
 
 
 def _level(lower: float, chance_error: float) -> tuple[str, str]:
+    place = _place(lower, chance_error)
+    return LEVELS[place][1:] if place < len(LEVELS) else MIXED
+
+
+def _place(lower: float, chance_error: float) -> int:
+    """Return which of the levels an error belongs to."""
     ratio = lower / chance_error if chance_error > 0.0 else 0.0
-    for limit, level, phrase in LEVELS:
-        if ratio < limit:
-            return level, phrase
-    return MIXED
+    return sum(ratio >= limit for limit, _, _ in LEVELS)
 
 
 def _difficulty(whole: Any, largest: float) -> str:
     return (
-        f"The estimated Bayes error, the share that even the best classifier gets "
+        "The estimated Bayes error, the share that even the best classifier gets "
         f"wrong, is {percents(whole.lower, whole.upper)} "
-        f"({percent(whole.confidence, 0)} interval {percents(*whole.interval)}). Always "
-        f"answering with the largest class gets {percent(1.0 - largest)} wrong."
+        f"({percent(whole.confidence, 0)} interval {percents(*whole.interval)}). "
+        "Always answering with the largest class gets "
+        f"{percent(1.0 - largest)} wrong."
     )
 
 
 def _reach(whole: Any, dimensions: int) -> str:
     said = (
-        f"If the estimate is right, an accuracy above about {percent(1.0 - whole.lower)} "
-        "is out of reach for a classifier that sees only these features. It is an "
-        "estimate, not a limit: it comes from the labels of near neighbors, "
+        "If the estimate is right, an accuracy above about "
+        f"{percent(1.0 - whole.lower)} is out of reach for a classifier that sees only "
+        "these features. It is an estimate, not a limit: it comes from the labels of "
+        "near neighbors, "
     )
     if dimensions <= MANY_DIMENSIONS:
         return said + (
@@ -96,8 +105,8 @@ def _reach(whole: Any, dimensions: int) -> str:
     return said + (
         f"which are not near in {plural(dimensions, 'dimension')}. There it comes out "
         "too high, and good classifiers do better than the “lower” bound: on the HIGGS "
-        "data it says 34\u00a0%, and errors of 23 to 28\u00a0% have been reached. Trust "
-        "it to compare regions of these data."
+        "data it says 34\u00a0%, and errors of 23 to 28\u00a0% have been reached. "
+        "Trust it to compare regions of these data."
     )
 
 
@@ -106,6 +115,11 @@ def _smoothing(smoother: Any, has_structure: bool, saved: float) -> str:
     epsilon = epsilon_from_alpha(smoother.alpha_, len(smoother.classes_))
     if smoother.alpha_ == 0.0:
         return "Alpha is 0: labels are not smoothed at all."
+    if values.max() - values.min() <= 1e-9:
+        return (
+            f"All strengths are {strength(smoother.alpha_)}: this is uniform "
+            f"smoothing, label_smoothing={epsilon:.3g}."
+        )
     said = (
         f"Strengths reach from {strength(values.min())} to {strength(values.max())}, "
         f"with mean {strength(smoother.alpha_)}; uniform smoothing of the same mean is "

@@ -7,11 +7,7 @@ says how many rows it has looked at.
 
 from __future__ import annotations
 
-import dataclasses
-import zipfile
-import zlib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,13 +16,9 @@ from threadpoolctl import threadpool_limits
 
 from structsmooth.drawing.placing import place_rows
 from structsmooth.drawing.projection import draw_rows
-from structsmooth.errors import FileFormatError
-from structsmooth.files import written_beside
 from structsmooth.report.pictures import check_images, make_pictures
-from structsmooth.store import write_arrays
 from structsmooth.tree import nearest_neighbors
 
-FILE_NAME = "view.npz"
 # Rows that are looked at, and those of them that the map shows.
 MOST_ROWS = 20_000
 MOST_ON_MAP = 4_000
@@ -152,7 +144,7 @@ def make_view(smoother: Any, X: Any, y: ArrayLike, images: Any = None) -> View:
 def _neighbors_in_clusters(
     features: Any, classes: NDArray[np.int64], clusters: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the classes of each row's nearest neighbors in its cluster, -1 for none."""
+    """Return the classes of the nearest neighbors in the cluster, -1 for none."""
     near = np.full((len(classes), N_NEIGHBORS), -1, dtype=np.int64)
     for cluster in np.unique(clusters):
         members = np.flatnonzero(clusters == cluster)
@@ -229,85 +221,3 @@ def _take_pictures(
     wanted = np.sort(hardest[:MOST_PICTURES])
     picture_of[wanted] = np.arange(len(wanted))
     return picture_of, make_pictures(np.asarray(images[rows[wanted]]))
-
-
-def save_view(view: View, path: Path) -> None:
-    """Write a view as an npz file."""
-    arrays = {
-        field.name: np.asarray(getattr(view, field.name))
-        for field in dataclasses.fields(view)
-    }
-    for name in ("positions", "errors", "strengths", "agreement", "ambiguity"):
-        arrays[name] = arrays[name].astype(np.float32)
-    with written_beside(path) as temporary:
-        write_arrays(temporary, arrays)
-
-
-def load_view(path: Path, n_classes: int, n_clusters: int) -> View | None:
-    """Read a view; None if there is none, as beside results of earlier versions."""
-    if not path.exists():
-        return None
-    try:
-        with np.load(path, allow_pickle=False) as bundle:
-            found = {f.name: bundle[f.name] for f in dataclasses.fields(View)}
-        plain: dict[str, Any] = {n: v if v.ndim else v.item() for n, v in found.items()}
-        view = View(**plain)
-        _check_agreement(view, n_classes, n_clusters)
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-        IndexError,
-        TypeError,
-        AttributeError,
-        EOFError,
-        zipfile.BadZipFile,
-        zlib.error,
-        NotImplementedError,
-        RuntimeError,
-        MemoryError,
-    ) as error:
-        raise FileFormatError(f"{path} is damaged") from error
-    return view
-
-
-def _check_agreement(view: View, n_classes: int, n_clusters: int) -> None:
-    """Refuse arrays that do not fit together."""
-    shown, chosen = len(view.rows), len(view.ambiguous)
-    limits = (
-        (view.classes, shown, 0, n_classes),
-        (view.clusters, shown, 0, n_clusters),
-        (view.rows, shown, 0, view.n_rows),
-        (view.ambiguous, chosen, 0, view.n_rows),
-        (view.ambiguous_classes, chosen, 0, n_classes),
-        (view.ambiguous_clusters, chosen, 0, n_clusters),
-        (view.picture_of, chosen, -1, len(view.pictures)),
-    )
-    for array, length, low, high in limits:
-        fits = array.shape == (length,) and array.dtype.kind in "iu"
-        if not fits or (length and (array.min() < low or array.max() >= high)):
-            raise ValueError("row, class or cluster numbers out of range")
-    near = view.ambiguous_neighbors
-    if near.ndim != 2 or len(near) != chosen or near.dtype.kind not in "iu":
-        raise ValueError("neighbors of the wrong shape")
-    if near.size and (near.min() < -1 or near.max() >= n_classes):
-        raise ValueError("class numbers out of range")
-    if view.positions.shape != (shown, 2) or not np.isfinite(view.positions).all():
-        raise ValueError("positions that are none")
-    for array, length in (
-        (view.errors, shown),
-        (view.strengths, shown),
-        (view.agreement, shown),
-        (view.ambiguity, chosen),
-    ):
-        if array.shape != (length,) or array.dtype.kind != "f":
-            raise ValueError("numbers of the wrong shape")
-    pictures = view.pictures
-    if pictures.ndim != 4 or pictures.dtype != np.uint8 or pictures.shape[3] not in (
-        1,
-        3,
-    ):
-        raise ValueError("pictures of the wrong shape")
-    for number in (view.variance_shown, view.duplicate_share, view.conflict_share):
-        if not 0.0 <= float(number) <= 1.0:
-            raise ValueError("shares out of range")

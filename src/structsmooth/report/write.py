@@ -4,11 +4,40 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
+
+from numpy.typing import ArrayLike
 
 from structsmooth.errors import InvalidInputError
 from structsmooth.files import written_beside
+from structsmooth.report.build import build_report
 from structsmooth.report.html import render_html
 from structsmooth.report.model import Report
+from structsmooth.report.view import make_view
+
+WITHOUT_ROWS = (
+    "The map and the most ambiguous samples are left out: they need the rows, "
+    "smoother.report(path, X, y)."
+)
+
+
+def report_of(
+    smoother: Any,
+    path: str | os.PathLike[str],
+    X: Any = None,
+    y: ArrayLike | None = None,
+    *,
+    images: Any = None,
+    name: str = "data",
+) -> tuple[Path, Path]:
+    """Write the report of a fitted smoother; see `StructuralSmoother.report`."""
+    check_page_path(path)
+    if (X is None) != (y is None) or (X is None and images is not None):
+        raise InvalidInputError("X and y must be given together, and images with them")
+    view = None if X is None or y is None else make_view(smoother, X, y, images)
+    left_out = [WITHOUT_ROWS] if view is None else []
+    report = build_report(smoother, view, name=name, left_out=left_out)
+    return write_report(report, path)
 
 
 def write_report(report: Report, path: str | os.PathLike[str]) -> tuple[Path, Path]:

@@ -3,8 +3,11 @@ const SHAPES = ["circle", "triangle", "square", "diamond", "down", "plus"];
 const colored = data.colors.flatMap((color, number) => (color ? [number] : []));
 const shapeOf = new Map(colored.map((k, place) => [k, SHAPES[place % SHAPES.length]]));
 
+// On black, colors made for white paper are drawn lighter.
 function classColor(number) {
-  return data.colors[number] || data.other;
+  const color = data.colors[number] || data.other;
+  if (!isDark()) return color;
+  return `rgb(${channels(color).map((v) => Math.round(v + (255 - v) * 0.25)).join(",")})`;
 }
 
 function tracePath(context, shape, x, y, r) {

@@ -101,11 +101,11 @@
     const total = pairs.reduce((sum, pair) => sum + pair[2], 0);
     const body = byId("overlap-pairs");
     body.replaceChildren();
-    for (const [a, b, count] of pairs.slice(0, 6)) {
+    for (const [a, b, count] of pairs.slice(0, 10)) {
       body.append(make("tr", {},
         make("td", {}, `${className(a)} – ${className(b)}`),
         make("td", { class: "num" }, thousands(count)),
-        make("td", { class: "num" }, percent(count / total, 0))));
+        make("td", { class: "num" }, percent(count / total))));
     }
     if (!pairs.length) body.append(make("tr", {}, make("td", { colspan: 3 }, "No two classes are joined.")));
   }

@@ -3,6 +3,11 @@ if (data.samples.length) {
   const list = byId("samples-list");
   const MOST = 24;
 
+  const hardness = (sample) => {
+    const cluster = clusterOf.get(sample.cluster);
+    return cluster ? cluster.lower : 0;
+  };
+
   function card(sample) {
     const own = className(sample.label);
     const item = make("li");
@@ -10,7 +15,9 @@ if (data.samples.length) {
       item.append(make("img", { src: sample.picture, alt: `Row ${sample.row}, labeled ${own}` }));
     }
     const total = sample.near.reduce((sum, [, count]) => sum + count, 0);
-    const near = sample.near.map(([k, count]) => `${count} × ${className(k)}`).join(", ");
+    const named = sample.near.slice(0, 4).map(([k, count]) => `${count}\u00a0×\u00a0“${className(k)}”`);
+    const rest = sample.near.slice(4).reduce((sum, [, count]) => sum + count, 0);
+    const near = named.join(", ") + (rest ? `, ${rest} of other classes` : "");
     const mix = make("div", { class: "mix", "aria-hidden": "true" });
     for (const [k, count] of sample.near) {
       const part = make("span");
@@ -20,7 +27,7 @@ if (data.samples.length) {
       mix.append(part);
     }
     item.append(
-      make("div", { class: "own" }, own),
+      make("div", { class: "own" }, `labeled “${own}”`),
       make("div", { class: "small" }, `row ${sample.row}, cluster ${sample.cluster}`),
       mix,
       make("div", { class: "near" }, `its ${total} neighbors: ${near}`),
@@ -31,8 +38,8 @@ if (data.samples.length) {
   function draw(cluster) {
     const fitting = data.samples.filter((s) => cluster === null || s.cluster === cluster);
     // Those with a picture first: of many clusters only the hardest have them.
-    const inOrder = [...fitting].sort((a, b) => !a.picture - !b.picture || b.ambiguity - a.ambiguity);
-    const shown = inOrder.slice(0, MOST);
+    const inOrder = [...fitting].sort((a, b) => !a.picture - !b.picture || b.ambiguity - a.ambiguity || hardness(b) - hardness(a));
+    const shown = inOrder.slice(0, inOrder.some((s) => s.picture) ? MOST : MOST / 2);
     list.replaceChildren(...shown.map(card));
     list.classList.toggle("text", !shown.some((s) => s.picture));
     byId("samples-count").textContent = fitting.length
@@ -40,5 +47,6 @@ if (data.samples.length) {
       : "No row here has a neighbor of another class.";
   }
   onChoice(draw);
+  drawings.push(() => draw(chosen));
   draw(null);
 }

@@ -6,15 +6,15 @@
 
   function draw() {
     const width = Math.max(280, holder.clientWidth);
-    const height = clamp(width * 0.78, 260, 420);
-    const [left, right, top, bottom] = [50, 12, 14, 46];
+    const height = clamp(width * 0.44, 270, 440);
+    const [left, right, top, bottom] = [58, 12, 14, 46];
     const highest = (list) => list.reduce((a, b) => Math.max(a, b), 0);
     const xMax = highest(inOrder.map((c) => Math.max(c.lower * 1.15, Math.min(c.interval[1], c.lower * 3 + 0.02)))) || 0.01;
     const yMax = 1.12 * (highest([data.alpha, ...inOrder.map((c) => (data.perPoint ? c.range[1] : c.strength))]) || 0.1);
     const x = (v) => left + (v / xMax) * (width - left - right);
     const y = (v) => height - bottom - (v / yMax) * (height - top - bottom);
     const svg = makeSvg("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Strength against estimated Bayes error. With the arrow keys you move from cluster to cluster." });
-    const xs = niceTicks(0, 100 * xMax, width > 420 ? 6 : 4);
+    const xs = niceTicks(0, 100 * xMax, width > 700 ? 9 : width > 420 ? 6 : 4);
     for (const tick of xs.ticks) {
       svg.append(makeSvg("line", { class: "grid", x1: x(tick / 100), x2: x(tick / 100), y1: top, y2: height - bottom }));
       svg.append(makeSvg("text", { x: x(tick / 100), y: height - bottom + 18, "text-anchor": "middle" }, tick.toFixed(xs.digits)));
