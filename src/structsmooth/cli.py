@@ -159,6 +159,7 @@ def fit(
     with exit_codes():
         from structsmooth.outputs import check_target
         from structsmooth.readers import read_dataset, read_images
+        from structsmooth.report.pictures import check_images
         from structsmooth.smoother import StructuralSmoother
 
         check_target(output)
@@ -180,7 +181,9 @@ def fit(
             random_state=seed,
             verbose=int(not (quiet or as_json)),
         )
-        pictures = None if images is None else read_images(images)
+        pictures = None
+        if images is not None:
+            pictures = check_images(read_images(images), len(dataset.X))
         _fit_and_report(smoother, dataset, output, data.name, as_json, quiet, pictures)
 
 
