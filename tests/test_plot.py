@@ -38,7 +38,11 @@ def hundred(rng):
     y = np.repeat(np.arange(100), 30)
     X = rng.normal(size=(100, 5))[y] * 3 + rng.normal(size=(3000, 5))
     names = np.array([f"class ${k}_" for k in range(100)])
-    return StructuralSmoother(random_state=0, n_clusters=5).fit(X, names[y]), X, names[y]
+    return (
+        StructuralSmoother(random_state=0, n_clusters=5).fit(X, names[y]),
+        X,
+        names[y],
+    )
 
 
 @pytest.mark.parametrize(
