@@ -6,7 +6,12 @@ import scipy.sparse as sp
 
 from structsmooth import StructuralSmoother
 from structsmooth.drawing.ordering import order_of_classes
-from structsmooth.drawing.palette import MANY, class_colors, overlap_of_classes
+from structsmooth.drawing.palette import (
+    MANY,
+    OTHER,
+    class_colors,
+    overlap_of_classes,
+)
 from structsmooth.drawing.placing import place_clusters, place_rows
 from structsmooth.drawing.projection import draw_rows, fit_projection
 
@@ -48,7 +53,7 @@ def test_sparse_rows_lie_where_dense_ones_do(crosses):
     )
 
 
-def test_wide_sparse_rows_are_not_made_dense(rng):
+def test_wide_sparse_rows_are_not_made_dense():
     wide = sp.csr_matrix((3, 100_000))
     wide = wide.tolil()
     wide[0, 7], wide[1, 99_999], wide[2, 5] = 9.0, 4.0, 1.0
@@ -72,12 +77,63 @@ def test_up_to_ten_classes_have_colors_of_their_own():
         assert len(set(colors)) == n_classes
 
 
-def test_of_more_classes_the_nine_largest_have_colors():
+def test_of_more_classes_the_eight_largest_have_colors():
     counts = np.zeros(100)
-    counts[90:99] = 5.0
+    counts[90:98] = 5.0
     colors = class_colors(counts)
-    assert [k for k, color in enumerate(colors) if color] == list(range(90, 99))
-    assert colors[90:99] == list(MANY[:9])
+    assert [k for k, color in enumerate(colors) if color] == list(range(90, 98))
+    assert colors[90:98] == list(MANY[:8])
+
+
+# Full color blindness of three kinds, in linear RGB (Machado and others, 2009).
+BLIND = {
+    "none": np.eye(3),
+    "green": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+    "red": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "blue": [
+        [1.255528, -0.076749, -0.178779],
+        [-0.078411, 0.930809, 0.147602],
+        [0.004733, 0.691367, 0.303900],
+    ],
+}
+
+
+def lab(color, blindness):
+    """Return a color as it is seen, in CIE L*a*b*."""
+    shares = np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)]) / 255.0
+    linear = np.where(
+        shares <= 0.04045, shares / 12.92, ((shares + 0.055) / 1.055) ** 2.4
+    )
+    seen = np.clip(np.array(blindness) @ linear, 0.0, 1.0)
+    to_xyz = [
+        [0.4124, 0.3576, 0.1805],
+        [0.2126, 0.7152, 0.0722],
+        [0.0193, 0.1192, 0.9505],
+    ]
+    x = np.array(to_xyz) @ seen / [0.9505, 1.0, 1.089]
+    f = np.where(x > 0.008856, np.cbrt(x), 7.787 * x + 16 / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+@pytest.mark.parametrize("blindness", list(BLIND))
+@pytest.mark.parametrize("n_classes", [2, 7, 10, 100])
+def test_color_blind_readers_can_tell_classes_apart(n_classes, blindness):
+    colors = [c for c in class_colors(np.arange(n_classes)) if c]
+    if n_classes > 10:
+        colors.append(OTHER)
+    seen = [lab(color, BLIND[blindness]) for color in colors]
+    gaps = [
+        np.linalg.norm(seen[i] - seen[j]) for i in range(len(seen)) for j in range(i)
+    ]
+    assert min(gaps) > 15.0  # 2.3 is a difference that can just be seen
 
 
 def test_overlap_of_a_class_counts_edges_at_both_ends():

@@ -149,7 +149,7 @@ def test_equal_rows_are_found_with_and_without_equal_labels(overlapping):
 
 
 def test_only_so_many_pictures_are_taken_those_of_the_hardest(seen, monkeypatch):
-    smoother, view, X, y = seen
+    smoother, _, X, y = seen
     monkeypatch.setattr("structsmooth.report.view.MOST_PICTURES", 3)
     images = np.broadcast_to(np.arange(400, dtype=np.uint8)[:, None, None], (400, 4, 4))
     few = make_view(smoother, X, y, images)

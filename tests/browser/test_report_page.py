@@ -255,9 +255,8 @@ def test_the_page_prints(visit):
     assert len(pdf) > 50_000
 
 
-def test_without_javascript_verdict_checks_and_tables_are_there(
-    visit, chromium, reports
-):
+@pytest.mark.usefixtures("visit")
+def test_without_javascript_verdict_checks_and_tables_are_there(chromium, reports):
     switch = "Emulation.setScriptExecutionDisabled"
     chromium.execute_cdp_cmd(switch, {"value": True})
     try:

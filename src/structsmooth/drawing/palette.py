@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 # Okabe and Ito, without black.
 FEW = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
-# Petroff's ten, less a gray; see arXiv:2107.02270.
+# Petroff's ten (arXiv:2107.02270), their two grays last.
 MANY = (
     "#3f90da",
     "#ffa90e",
@@ -18,15 +18,17 @@ MANY = (
     "#e76300",
     "#b9ac70",
     "#717581",
-    "#2a7f3e",
+    "#94a4a2",
 )
+# Of more classes so many have a color; the others are gray.
+N_COLORED = 8
 OTHER = "#a3a8ae"
 
 
 def class_colors(counts: NDArray[np.float64]) -> list[str | None]:
     """Return a color for each class; None for those that share one gray.
 
-    Nobody can tell more than ten colors apart: of more classes, the nine with the
+    Nobody can tell more than ten colors apart: of more classes, the eight with the
     largest counts get a color of their own.
 
     Parameters
@@ -39,7 +41,7 @@ def class_colors(counts: NDArray[np.float64]) -> list[str | None]:
         palette = FEW if n_classes <= len(FEW) else MANY
         return list(palette[:n_classes])
     colors: list[str | None] = [None] * n_classes
-    largest = np.sort(np.argsort(-counts, kind="stable")[: len(MANY) - 1])
+    largest = np.sort(np.argsort(-counts, kind="stable")[:N_COLORED])
     for color, number in zip(MANY, largest.tolist(), strict=False):
         colors[number] = color
     return colors

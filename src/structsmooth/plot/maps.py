@@ -52,8 +52,8 @@ def plot_map(
     y : array-like of shape (n,), optional
         Their labels, for ``color="class"``.
     color : {"class", "bayes_error", "strength"}, default="class"
-        What the colors show. Of more than ten classes, the nine that overlap most
-        have a color of their own. A cluster has that of its largest class.
+        What the colors show. Of more than ten classes, the eight that overlap
+        most have a color of their own. A cluster has that of its largest class.
     ax : matplotlib axes, optional
         Where to draw; by default on a new figure.
     max_rows : int, default=10000

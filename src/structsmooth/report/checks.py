@@ -54,9 +54,25 @@ def make_checks(
     )
 
 
+def is_signal_around_points(smoother: Any) -> bool:
+    """Whether two halves of the labels agree on where classes overlap."""
+    points = smoother.points_
+    return points is not None and smoother.shrink and points.reliability > 0.0
+
+
 def check_noise(smoother: Any, shrinkage: Shrinkage) -> Check:
     """Whether clusters differ by more than sampling noise."""
-    key, title = "noise", "Do the clusters differ by more than noise?"
+    key, title = "noise", "Do regions differ by more than noise?"
+    if is_signal_around_points(smoother):
+        return Check(
+            key,
+            title,
+            PASS,
+            "Yes: two halves of the labels agree on where the classes overlap. Of the "
+            f"differences between samples, about "
+            f"{percent(smoother.points_.reliability, 0)} is more than noise, and the "
+            "strengths follow only these.",
+        )
     n_clusters = len(smoother.cluster_bounds_)
     if n_clusters == 1:
         return Check(

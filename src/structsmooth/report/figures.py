@@ -9,15 +9,17 @@ import numpy as np
 from structsmooth.crossing import crossing_matrix
 from structsmooth.drawing.ordering import order_of_classes
 from structsmooth.drawing.palette import OTHER, class_colors
-from structsmooth.report.model import Map, Report
+from structsmooth.report.model import Map, Report, Sample
 from structsmooth.report.words import short
 
 # The heat map shows this many classes at most, those that overlap most.
 HEAT_CLASSES = 100
 # Pairs of classes that are kept for all clusters together.
-MOST_PAIRS = 30_000
-# Clusters in the table, and in the other pictures; the JSON file has all.
-MOST_CLUSTERS = 1_000
+MOST_PAIRS = 20_000
+# Clusters in the table and in the other pictures, and ambiguous samples; the JSON file
+# has all.
+MOST_CLUSTERS = 500
+MOST_SAMPLES = 1_500
 # Positions on the map are whole numbers up to this.
 GRID = 4_000
 # Classes of a cluster that a filter finds it by.
@@ -69,9 +71,38 @@ def page_data(report: Report) -> dict[str, Any]:
                 "near": sample.neighbors,
                 "picture": sample.picture,
             }
-            for sample in report.samples
+            for sample in _samples_shown(report)
         ],
     }
+
+
+def _samples_shown(report: Report) -> list[Sample]:
+    """Return the samples of the clusters shown, those with a picture first."""
+    shown = {row.cluster for row in report.clusters[:MOST_CLUSTERS]}
+    inside = [sample for sample in report.samples if sample.cluster in shown]
+    inside.sort(key=lambda sample: sample.picture is None)
+    return inside[:MOST_SAMPLES]
+
+
+def pair_rows(report: Report, most: int) -> list[tuple[str, str, float, int | None]]:
+    """Return the pairs of classes with most edges: names, edges, and the cluster where.
+
+    That is the cluster with most edges between the two.
+    """
+    best: dict[tuple[int, int], tuple[float, int]] = {}
+    for row in report.clusters:
+        for first, second, count in row.pairs:
+            if count > best.get((first, second), (0.0, -1))[0]:
+                best[first, second] = (count, row.cluster)
+    return [
+        (
+            short(report.classes[first].name),
+            short(report.classes[second].name),
+            count,
+            best[first, second][1] if (first, second) in best else None,
+        )
+        for first, second, count in report.pairs[:most]
+    ]
 
 
 def heat_classes(report: Report) -> list[int]:

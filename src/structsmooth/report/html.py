@@ -10,7 +10,7 @@ from typing import Any
 
 from structsmooth.errors import InvalidInputError
 from structsmooth.report import words
-from structsmooth.report.figures import MOST_CLUSTERS, page_data
+from structsmooth.report.figures import MOST_CLUSTERS, page_data, pair_rows
 from structsmooth.report.model import Report
 
 SCRIPTS = ("core.js", "map.js", "strengths.js", "overlap.js", "table.js", "samples.js")
@@ -55,6 +55,7 @@ def render_html(report: Report) -> str:
         counts=counts,
         clusters=report.clusters[:MOST_CLUSTERS],
         n_left=len(report.clusters) - MOST_CLUSTERS,
+        pairs=pair_rows(report, 10),
         scale=_scale(report),
         gauge=_gauge(report),
         style=Markup(_asset("style.css")),  # noqa: S704

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from structsmooth.labels import epsilon_from_alpha
-from structsmooth.report.checks import MANY_DIMENSIONS
+from structsmooth.report.checks import MANY_DIMENSIONS, is_signal_around_points
 from structsmooth.report.model import PASS, Check, Verdict
 from structsmooth.report.words import percent, percents, plural, points, short, strength
 from structsmooth.shrinkage import Shrinkage
@@ -47,7 +47,7 @@ def make_verdict(
     saved = 0.0
     if smoother.uniform_bias_ > 0.0:
         saved = 1.0 - smoother.bias_ / smoother.uniform_bias_
-    has_structure = shrinkage.spread > 0.0
+    has_structure = shrinkage.spread > 0.0 or is_signal_around_points(smoother)
     return Verdict(
         level=level,
         headline=f"{phrase}: estimated Bayes error "
@@ -91,6 +91,12 @@ def _difficulty(whole: Any, largest: float) -> str:
 
 
 def _reach(whole: Any, dimensions: int) -> str:
+    if whole.lower < 0.0005:
+        return (
+            "By this estimate these features tell the classes apart, and no accuracy "
+            "is out of reach. It is an estimate from the rows at hand; new rows may show "
+            "errors all the same."
+        )
     said = (
         "If the estimate is right, an accuracy above about "
         f"{percent(1.0 - whole.lower)} is out of reach for a classifier that sees only "

@@ -25,6 +25,8 @@ MOST_ON_MAP = 4_000
 # Rows of each cluster that are kept as its most ambiguous, and all pictures together.
 AMBIGUOUS = 8
 MOST_PICTURES = 320
+# Bytes of all of them before they are packed, which noise does not let happen.
+PICTURE_BYTES = 900_000
 N_NEIGHBORS = 10
 
 
@@ -217,7 +219,9 @@ def _take_pictures(
     picture_of = np.full(len(rows), -1, dtype=np.int64)
     if images is None or not len(rows):
         return picture_of, np.zeros((0, 1, 1, 1), dtype=np.uint8)
+    size = make_pictures(np.asarray(images[rows[:1]])).size
+    most = min(MOST_PICTURES, PICTURE_BYTES // size)
     hardest = np.argsort(-smoother.bayes_error_lower_[clusters], kind="stable")
-    wanted = np.sort(hardest[:MOST_PICTURES])
+    wanted = np.sort(hardest[:most])
     picture_of[wanted] = np.arange(len(wanted))
     return picture_of, make_pictures(np.asarray(images[rows[wanted]]))

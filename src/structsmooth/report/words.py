@@ -20,6 +20,8 @@ def percent(share: float, digits: int = 1) -> str:
 
 def percents(low: float, high: float) -> str:
     """Return a range in percent."""
+    if high < 0.0005:
+        return percent(high) if high > 0.0 else f"0{SPACE}%"
     return f"{100.0 * low:.1f} to {100.0 * high:.1f}{SPACE}%"
 
 

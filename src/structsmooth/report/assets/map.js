@@ -210,7 +210,7 @@ if (data.map) {
     const others = data.classes.length - colored.length;
     if (others) {
       const rest = make("span", { class: "small" });
-      rest.append(shapeIcon("circle", data.other), ` ${others} other classes. The nine that overlap most have a color.`);
+      rest.append(shapeIcon("circle", data.other), ` ${others} other classes; the ${colored.length} that overlap most have a color`);
       legend.append(rest);
     }
   }

@@ -16,6 +16,19 @@
     return found ? found[2] : 0;
   };
 
+  // The cluster with most edges between two classes, as a button that chooses it.
+  function whereMost(a, b) {
+    let [best, most] = [null, 0];
+    for (const cluster of data.clusters) {
+      const found = cluster.pairs.find(([i, j]) => i === a && j === b);
+      if (found && found[2] > most) [best, most] = [cluster.id, found[2]];
+    }
+    if (best === null) return "";
+    const button = make("button", { type: "button", class: "link", "aria-label": `Show cluster ${best}` }, String(best));
+    button.addEventListener("click", () => choose(chosen === best ? null : best));
+    return button;
+  }
+
   function fitText(context, text, width) {
     if (context.measureText(text).width <= width) return text;
     let cut = text;
@@ -41,7 +54,7 @@
     context.fillStyle = cssColor("faint");
     context.fillRect(left, margin, cell * n, cell * n);
     const pairs = shownPairs();
-    const top = Math.max(1, ...pairs.map((pair) => pair[2]));
+    const top = pairs.reduce((most, pair) => Math.max(most, pair[2]), 1);
     const square = (i, j) => context.fillRect(left + j * cell + gap / 2, margin + i * cell + gap / 2, cell - gap, cell - gap);
     context.fillStyle = cssColor("card");
     if (gap) for (let i = 0; i < n; i += 1) for (let j = 0; j < n; j += 1) square(i, j);
@@ -53,6 +66,9 @@
       square(i, j);
       square(j, i);
     }
+    const ramp = make("span", { class: "ramp" });
+    ramp.style.background = rampGradient();
+    byId("overlap-legend").replaceChildren("0", ramp, `${thousands(top)} edges`);
     context.font = `${size}px ${family}`;
     context.textBaseline = "middle";
     if (named) {
@@ -105,9 +121,10 @@
       body.append(make("tr", {},
         make("td", {}, `${className(a)} – ${className(b)}`),
         make("td", { class: "num" }, thousands(count)),
-        make("td", { class: "num" }, percent(count / total))));
+        make("td", { class: "num" }, percent(count / total)),
+        make("td", { class: "num" }, whereMost(a, b))));
     }
-    if (!pairs.length) body.append(make("tr", {}, make("td", { colspan: 3 }, "No two classes are joined.")));
+    if (!pairs.length) body.append(make("tr", {}, make("td", { colspan: 4 }, "No two classes are joined.")));
   }
 
   function pointTo(cell, speak) {

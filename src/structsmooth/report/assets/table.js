@@ -7,10 +7,11 @@
   const differs = byId("table-differs");
   byId("table-tools").hidden = false;
 
+  const namesOf = (row) => row.querySelector(".names").textContent;
   const words = new Map(rows.map((row) => {
     const cluster = clusterOf.get(Number(row.dataset.cluster));
     const names = cluster ? cluster.members.map(className) : [];
-    return [row, [row.dataset.classes, ...names].join("\n").toLowerCase()];
+    return [row, [namesOf(row), ...names].join("\n").toLowerCase()];
   }));
 
   function apply() {
@@ -30,7 +31,7 @@
   function sort(heading, direction) {
     const key = heading.dataset.key;
     const sign = direction === "ascending" ? 1 : -1;
-    const value = (row) => (key === "classes" ? row.dataset.classes : Number(row.dataset[key]));
+    const value = (row) => (key === "classes" ? namesOf(row) : Number(row.dataset[key]));
     const compare = (a, b) => {
       const [p, q] = [value(a), value(b)];
       const order = key === "classes" ? p.localeCompare(q, undefined, { numeric: true }) : p - q;
