@@ -22,7 +22,7 @@ MANY = (
 )
 # Of more classes so many have a color; the others are gray.
 N_COLORED = 8
-OTHER = "#a3a8ae"
+OTHER = "#90959b"
 
 
 def class_colors(counts: NDArray[np.float64]) -> list[str | None]:

@@ -94,8 +94,8 @@ def _reach(whole: Any, dimensions: int) -> str:
     if whole.lower < 0.0005:
         return (
             "By this estimate these features tell the classes apart, and no accuracy "
-            "is out of reach. It is an estimate from the rows at hand; new rows may show "
-            "errors all the same."
+            "is out of reach. It is an estimate from the rows at hand; new rows may "
+            "show errors all the same."
         )
     said = (
         "If the estimate is right, an accuracy above about "

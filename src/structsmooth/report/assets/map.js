@@ -5,7 +5,8 @@ const shapeOf = new Map(colored.map((k, place) => [k, SHAPES[place % SHAPES.leng
 
 // On black, colors made for white paper are drawn lighter.
 function classColor(number) {
-  const color = data.colors[number] || data.other;
+  const color = data.colors[number];
+  if (!color) return isDark() ? "#6d757d" : data.other;
   if (!isDark()) return color;
   return `rgb(${channels(color).map((v) => Math.round(v + (255 - v) * 0.25)).join(",")})`;
 }
@@ -94,7 +95,8 @@ if (data.map) {
       context.fillStyle = view !== "class" ? rampColor(shareOf(i))
         : number === only && !data.colors[number] ? cssColor("mark") : classColor(number);
       const shape = view === "class" ? shapeOf.get(number) || "circle" : "circle";
-      tracePath(context, shape, places[i][0], places[i][1], size);
+      const larger = view === "class" && own && colored.length < data.classes.length;
+      tracePath(context, shape, places[i][0], places[i][1], larger ? 1.5 * size : size);
       context.fill();
     }
     context.globalAlpha = 1;
@@ -210,7 +212,7 @@ if (data.map) {
     const others = data.classes.length - colored.length;
     if (others) {
       const rest = make("span", { class: "small" });
-      rest.append(shapeIcon("circle", data.other), ` ${others} other classes; the ${colored.length} that overlap most have a color`);
+      rest.append(shapeIcon("circle", isDark() ? "#6d757d" : data.other), ` ${others} other classes; the ${colored.length} that overlap most have a color`);
       legend.append(rest);
     }
   }

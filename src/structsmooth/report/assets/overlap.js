@@ -44,18 +44,20 @@
     const size = clamp((width - 60) / n * 0.72, 8, 13);
     probe.font = `${size}px ${family}`;
     const longest = named ? Math.max(...order.map((k) => probe.measureText(className(k)).width)) : 0;
-    const margin = named ? clamp(longest + 12, 20, width * 0.28) : 4;
+    const margin = named ? clamp(longest + 12, 20, width * 0.25) : 4;
     const cell = Math.min((width - margin - 4) / n, n <= 4 ? 90 : 64);
-    const height = margin + cell * n + 4;
+    const upright = longest <= cell; // names over the columns need no turning
+    const over = named && upright ? size + 12 : margin;
+    const height = over + cell * n + 4;
     const left = margin + Math.max(0, (width - margin - 4 - cell * n) / 2);
     const context = sharpContext(canvas, height);
-    grid = { left, top: margin, cell };
+    grid = { left, top: over, cell };
     const gap = cell > 12 ? 1.5 : cell > 5 ? 0.5 : 0;
     context.fillStyle = cssColor("faint");
-    context.fillRect(left, margin, cell * n, cell * n);
+    context.fillRect(left, over, cell * n, cell * n);
     const pairs = shownPairs();
     const top = pairs.reduce((most, pair) => Math.max(most, pair[2]), 1);
-    const square = (i, j) => context.fillRect(left + j * cell + gap / 2, margin + i * cell + gap / 2, cell - gap, cell - gap);
+    const square = (i, j) => context.fillRect(left + j * cell + gap / 2, over + i * cell + gap / 2, cell - gap, cell - gap);
     context.fillStyle = cssColor("card");
     if (gap) for (let i = 0; i < n; i += 1) for (let j = 0; j < n; j += 1) square(i, j);
     context.fillStyle = cssColor("line");
@@ -76,10 +78,10 @@
       order.forEach((number, i) => {
         const text = fitText(context, className(number), margin - 10);
         context.textAlign = "right";
-        context.fillText(text, left - 7, margin + (i + 0.5) * cell);
+        context.fillText(text, left - 7, over + (i + 0.5) * cell);
         context.save();
-        context.translate(left + (i + 0.5) * cell, margin - 7);
-        if (context.measureText(text).width > cell) {
+        context.translate(left + (i + 0.5) * cell, over - 9);
+        if (!upright) {
           context.rotate(-Math.PI / 2);
           context.textAlign = "left";
         } else context.textAlign = "center";
@@ -93,14 +95,14 @@
         const strong = count / top > 0.45;
         context.fillStyle = strong === isDark() ? "#10151a" : strong ? "#ffffff" : cssColor("ink");
         for (const [i, j] of [[place.get(a), place.get(b)], [place.get(b), place.get(a)]]) {
-          context.fillText(thousands(Math.round(count)), left + (j + 0.5) * cell, margin + (i + 0.5) * cell);
+          context.fillText(thousands(Math.round(count)), left + (j + 0.5) * cell, over + (i + 0.5) * cell);
         }
       }
     }
     if (at) {
       context.strokeStyle = cssColor("mark");
       context.lineWidth = 2.5;
-      context.strokeRect(left + at[1] * cell, margin + at[0] * cell, cell, cell);
+      context.strokeRect(left + at[1] * cell, over + at[0] * cell, cell, cell);
     }
   }
 
@@ -108,7 +110,7 @@
     const parts = [];
     if (n > 12) parts.push("Classes are ordered so that those which overlap stand together.");
     if (data.heat.left) parts.push(`The ${n} classes that overlap most; ${data.heat.left} more are left out.`);
-    parts.push("Raw counts: a tree needs an edge to every class it reaches, even where classes lie apart.");
+    parts.push("Raw counts: a tree has to reach every class of its cluster, even where classes lie apart. The last column names the cluster with most of the edges.");
     byId("overlap-note").textContent = parts.join(" ");
   }
 
