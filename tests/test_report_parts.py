@@ -128,6 +128,20 @@ def test_ambiguous_rows_lie_where_the_classes_overlap(seen):
         assert view.ambiguity[place] == pytest.approx(ones * (11 - ones) / 55)
 
 
+def test_the_most_ambiguous_rows_of_each_cluster_are_kept(seen):
+    smoother, view, X, y = seen
+    for cluster in range(len(smoother.strengths_)):
+        inside = np.flatnonzero(smoother.cluster_labels_ == cluster)
+        values = []
+        for row in inside:
+            gaps = np.linalg.norm(X[inside] - X[row], axis=1)
+            ones = y[inside[np.argsort(gaps)][:11]].sum()
+            values.append(ones * (11 - ones) / 55)
+        most = [value for value in sorted(values, reverse=True) if value > 0][:8]
+        kept = view.ambiguity[view.ambiguous_clusters == cluster]
+        assert kept.tolist() == pytest.approx(most)
+
+
 def test_large_data_are_sampled_and_the_view_says_so(overlapping, monkeypatch):
     X, y = overlapping
     smoother = StructuralSmoother(random_state=0).fit(X, y)
@@ -141,7 +155,8 @@ def test_large_data_are_sampled_and_the_view_says_so(overlapping, monkeypatch):
 
 def test_equal_rows_are_found_with_and_without_equal_labels(overlapping):
     X, y = overlapping
-    X[1], X[200] = X[0], X[3]  # one pair of equal label, one of different
+    X[0] = 0.0
+    X[1], X[200] = -X[0], X[3]  # one pair of equal label, one of different
     smoother = StructuralSmoother(random_state=0).fit(X, y)
     view = make_view(smoother, X, y)
     assert view.duplicate_share == pytest.approx(4 / 400)

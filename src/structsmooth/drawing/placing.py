@@ -21,8 +21,8 @@ class Placed:
     ----------
     rows : ndarray of shape (m,), int64
         Numbers of the rows in the data, or of the clusters.
-    features : ndarray or CSR matrix of shape (m, d)
-        Their reduced features.
+    given, features : ndarray or CSR matrix of shape (m, d)
+        Their features as given, and reduced.
     positions : ndarray of shape (m, 2)
         Where they are.
     classes : ndarray of shape (m,), int64, or None
@@ -36,6 +36,7 @@ class Placed:
     """
 
     rows: NDArray[np.int64]
+    given: Any
     features: Any
     positions: NDArray[np.float64]
     classes: NDArray[np.int64] | None
@@ -68,6 +69,7 @@ def place_rows(smoother: Any, X: Any, y: ArrayLike | None, most: int) -> Placed:
     projection = fit_projection(features)
     return Placed(
         rows=rows,
+        given=X,
         features=features,
         positions=projection.place(features),
         classes=None if coded is None else coded[rows],
@@ -90,6 +92,7 @@ def place_clusters(smoother: Any) -> Placed:
         errors = np.bincount(labels, errors) / np.bincount(labels)
     return Placed(
         rows=numbers,
+        given=centers,
         features=centers,
         positions=projection.place(centers),
         classes=counts.argmax(axis=1),

@@ -43,8 +43,8 @@ class View:
     n_dimensions : int
         Reduced features.
     duplicate_share, conflict_share : float
-        Share of the rows looked at that have a twin with equal reduced features, and
-        with a twin of another label.
+        Share of the rows looked at that have a twin with equal features, and one of
+        another label.
     rows, classes, clusters : ndarray of shape (m,), int64
         Row numbers on the map, their classes and clusters.
     positions : ndarray of shape (m, 2)
@@ -109,7 +109,7 @@ def make_view(smoother: Any, X: Any, y: ArrayLike, images: Any = None) -> View:
         classes = placed.classes
         assert classes is not None  # noqa: S101 (y was given)
         near = _neighbors_in_clusters(placed.features, classes, placed.clusters)
-    duplicates, conflicts = _twins(placed.features, classes)
+    duplicates, conflicts = _twins(placed.given, classes)
     ambiguity = _unequal_pairs(classes, near)
     chosen = _most_ambiguous(ambiguity, near, placed.clusters)
     picture_of, pictures = _take_pictures(
@@ -160,14 +160,9 @@ def _neighbors_in_clusters(
     return near
 
 
-def _twins(features: Any, classes: NDArray[np.int64]) -> tuple[float, float]:
+def _twins(X: Any, classes: NDArray[np.int64]) -> tuple[float, float]:
     """Return the share of rows with an equal one, and with one of another class."""
-    if hasattr(features, "toarray"):
-        keys = np.array([_key(features[i]) for i in range(features.shape[0])])
-    else:
-        keys = np.ascontiguousarray(features).view(
-            np.dtype((np.void, features.dtype.itemsize * features.shape[1]))
-        )[:, 0]
+    keys = np.array([hash(_content(X[i])) for i in range(X.shape[0])])
     _, group, sizes = np.unique(keys, return_inverse=True, return_counts=True)
     low = np.full(len(sizes), np.iinfo(np.int64).max)
     high = np.full(len(sizes), -1)
@@ -176,8 +171,10 @@ def _twins(features: Any, classes: NDArray[np.int64]) -> tuple[float, float]:
     return float(np.mean(sizes[group] > 1)), float(np.mean((low != high)[group]))
 
 
-def _key(row: Any) -> bytes:
-    return bytes(row.indices.tobytes() + row.data.tobytes())
+def _content(row: Any) -> bytes:
+    if hasattr(row, "indices"):
+        return bytes(row.indices.tobytes() + row.data.tobytes())
+    return bytes((row + 0.0).tobytes())  # minus zero is zero
 
 
 def _unequal_pairs(
