@@ -35,7 +35,7 @@ def make_classes(n=6000, seed=3):
 X, y = make_classes()
 smoother = StructuralSmoother(alpha=0.1, n_clusters=32, random_state=0).fit(X, y)
 
-figure, axes = plt.subplots(1, 3, figsize=(12, 3.9), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(12, 3.4), layout="constrained")
 for axis, color in zip(axes, ("class", "bayes_error", "strength"), strict=True):
     plot_map(smoother, X, y, color=color, ax=axis)
 

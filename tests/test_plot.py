@@ -88,7 +88,8 @@ def test_the_map_colors_rows_by_value(fitted, overlapping, color):
     expected = {tuple(point): value for point, value in zip(X, values, strict=True)}
     for point, value in zip(drawn.get_offsets(), drawn.get_array(), strict=True):
         assert expected[tuple(point)] == value
-    assert ax.figure.axes[1].get_ylabel().startswith(ax.get_title())
+    assert len(ax.child_axes) == 1
+    assert len(plot_map(fitted, X, color=color, legend=False).child_axes) == 0
 
 
 def test_without_rows_the_map_has_a_mark_for_each_cluster(fitted):
