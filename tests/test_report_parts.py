@@ -19,6 +19,7 @@ from structsmooth.report.checks import (
     check_saturation,
     check_tiny_clusters,
 )
+from structsmooth.report.figures import pair_rows
 from structsmooth.report.pictures import (
     check_images,
     image_layout,
@@ -352,6 +353,38 @@ def test_without_structure_the_verdict_is_uniform_smoothing(rng):
     assert "uniform smoothing would do as well" in verdict.smoothing
     assert verdict.advice[0].startswith("Start from your framework's label_smoothing=")
     assert "HIGGS" in verdict.reach  # in many dimensions the estimate is too high
+
+
+def test_classes_that_lie_apart_put_nothing_out_of_reach(rng):
+    y = np.repeat([0, 1], 300)
+    X = rng.normal(size=(600, 2)) + 100.0 * y[:, np.newaxis]
+    verdict = build_report(StructuralSmoother(random_state=0).fit(X, y), None).verdict
+    assert verdict.level == "apart"
+    assert verdict.headline.endswith("estimated Bayes error 0\u00a0%.")
+    assert "no accuracy is out of reach" in verdict.reach
+    assert "this is uniform smoothing" in verdict.smoothing
+
+
+def test_around_points_halves_of_the_labels_decide_what_is_noise(overlapping):
+    X, y = overlapping
+    smoother = StructuralSmoother(
+        random_state=0, regions="point", shrink=True, n_clusters=1
+    ).fit(X, y)
+    share = smoother.points_.reliability
+    assert share > 0.5
+    report = build_report(smoother, None)
+    found = next(check for check in report.checks if check.key == "noise")
+    assert found.status == "pass"
+    assert f"about {100 * share:.0f}" in found.finding
+    assert report.verdict.has_structure
+
+
+def test_pairs_name_the_cluster_with_most_of_their_edges(seen):
+    smoother, view, _, _ = seen
+    ((first, second, count, cluster),) = pair_rows(build_report(smoother, view), 10)
+    counts = [bounds.crossing[0, 1] for bounds in smoother.cluster_bounds_]
+    assert (first, second, count) == ("0", "1", sum(counts))
+    assert counts[cluster] == max(counts)
 
 
 def test_of_few_rows_the_verdict_does_not_judge(overlapping):

@@ -72,7 +72,7 @@ def html_of(smoother: Any) -> str:
     if left > 0:
         body += f'<tr><td colspan="5" style="{_CELL}">and {left} more</td></tr>'
     troubles = "".join(
-        f"<li>{escape(check.finding)}</li>"
+        f"<li>{escape(check.title)} {escape(check.finding)}</li>"
         for status in (FAIL, WARN)
         for check in report.checks
         if check.status == status

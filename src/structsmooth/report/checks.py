@@ -91,8 +91,8 @@ def check_noise(smoother: Any, shrinkage: Shrinkage) -> Check:
     chance = "p < 0.001" if p_value < 0.001 else f"p = {p_value:.2g}"
     if shrinkage.spread == 0.0:
         found = (
-            f"Not clearly: {n_clusters} clusters of equal Bayes error would often "
-            f"differ as much by chance ({chance}). "
+            f"Not clearly: {n_clusters} clusters of equal Bayes error would differ as "
+            f"much by chance in {100.0 * p_value:.0f} of 100 cases. "
         )
         if np.ptp(smoother.sample_strengths_) <= 1e-9:
             return Check(
@@ -102,7 +102,8 @@ def check_noise(smoother: Any, shrinkage: Shrinkage) -> Check:
             key,
             title,
             FAIL,
-            found + "The strengths follow noise; uniform smoothing would do as well.",
+            found
+            + "The strengths may follow noise; uniform smoothing would do as well.",
             "Use uniform smoothing, or fit with shrink=True, which draws clusters "
             "together as far as they differ by noise. More rows or fewer clusters "
             "would say more.",
