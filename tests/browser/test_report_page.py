@@ -247,8 +247,14 @@ def test_colors_follow_the_system_and_the_button(visit):
     assert background(browser) == dark
 
 
-def test_the_page_prints(visit):
+def test_the_page_prints_and_paper_is_white(visit):
+    light = colors_of(visit("image"), "overlap-canvas")
     browser = visit("image", dark=True)
+    dark = colors_of(browser, "overlap-canvas")
+    browser.execute_script("window.dispatchEvent(new Event('beforeprint'))")
+    assert colors_of(browser, "overlap-canvas") == light
+    browser.execute_script("window.dispatchEvent(new Event('afterprint'))")
+    assert colors_of(browser, "overlap-canvas") == dark
     answer = browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})
     pdf = base64.b64decode(answer["data"])
     assert pdf.startswith(b"%PDF")

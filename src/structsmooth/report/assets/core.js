@@ -68,11 +68,9 @@ const ramps = {
   light: ["#cfd8e0", "#9fbfdb", "#5f93c6", "#3d62aa", "#3e2f86", "#2b0f4f"],
   dark: ["#3c4650", "#3d6c8f", "#3f9c98", "#7fc77d", "#d9de6c", "#fff4ac"],
 };
-let printing = false;
 const systemDark = window.matchMedia("(prefers-color-scheme: dark)");
 
 function isDark() {
-  if (printing) return false;
   const theme = document.documentElement.dataset.theme;
   return theme ? theme === "dark" : systemDark.matches;
 }
@@ -126,12 +124,17 @@ systemDark.addEventListener("change", () => {
 });
 nameTheme();
 // Paper is white.
-for (const [event, value] of [["beforeprint", true], ["afterprint", false]]) {
-  window.addEventListener(event, () => {
-    printing = value;
-    drawAll();
-  });
-}
+let themeOfScreen;
+window.addEventListener("beforeprint", () => {
+  themeOfScreen = document.documentElement.dataset.theme;
+  document.documentElement.dataset.theme = "light";
+  drawAll();
+});
+window.addEventListener("afterprint", () => {
+  if (themeOfScreen) document.documentElement.dataset.theme = themeOfScreen;
+  else delete document.documentElement.dataset.theme;
+  drawAll();
+});
 
 // Draw on a canvas in the pixels of the page, sharp on every screen.
 function sharpContext(canvas, height) {
