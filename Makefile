@@ -6,10 +6,10 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types imports unit theory recipes bench picture clean
+.PHONY: help demo test lint types imports unit theory test-browser recipes bench picture clean
 
 help: ## show this list
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("structsmooth needs Python 3.11 or newer, found " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
@@ -44,6 +44,20 @@ unit: $(VENV)/.test ## the tests and the doctests
 
 theory: $(VENV)/.test ## the theorems on larger samples, and the compiled loss
 	STRUCTSMOOTH_THEORY=full $(BIN)/python -m pytest -n 2 -q tests/theory tests/pytorch/test_functional.py
+
+$(VENV)/.browser: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) -e '.[browser]'
+	@touch $(VENV)/.core $@
+
+# Debian's browser and its driver, only where they are missing.
+test-browser: $(VENV)/.browser ## open reports in headless Chromium
+	@if ! command -v chromium >/dev/null || ! command -v chromedriver >/dev/null; then \
+	  if [ "$$(id -u)" != 0 ]; then \
+	    echo "test-browser needs chromium and chromedriver; install them as root: apt-get install chromium chromium-driver" >&2; exit 1; \
+	  fi; \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium chromium-driver; \
+	fi
+	$(BIN)/python -m pytest -q tests/browser
 
 $(VENV)/.recipes: pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) -e '.[recipes]'

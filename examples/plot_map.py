@@ -15,6 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from structsmooth import StructuralSmoother
+from structsmooth.plot import plot_map
 
 
 def make_classes(n=6000, seed=3):
@@ -34,21 +35,9 @@ def make_classes(n=6000, seed=3):
 X, y = make_classes()
 smoother = StructuralSmoother(alpha=0.1, n_clusters=32, random_state=0).fit(X, y)
 
-figure, axes = plt.subplots(1, 3, figsize=(12, 3.9), layout="constrained")
-panels = (
-    ("two classes", y, "coolwarm", None),
-    ("estimated Bayes error", None, "plasma", smoother.bayes_error_lower_),
-    ("smoothing strength, mean 0.1", None, "viridis", smoother.strengths_),
-)
-for axis, (title, color, palette, of_cluster) in zip(axes, panels, strict=True):
-    values = color if of_cluster is None else of_cluster[smoother.cluster_labels_]
-    points = axis.scatter(*X.T, c=values, s=3, cmap=palette, linewidths=0)
-    axis.set_title(title, fontsize=11)
-    axis.set_xticks([])
-    axis.set_yticks([])
-    axis.set_aspect("equal")
-    if of_cluster is not None:
-        figure.colorbar(points, ax=axis, shrink=0.85)
+figure, axes = plt.subplots(1, 3, figsize=(12, 3.4), layout="constrained")
+for axis, color in zip(axes, ("class", "bayes_error", "strength"), strict=True):
+    plot_map(smoother, X, y, color=color, ax=axis)
 
 if len(sys.argv) > 1:
     figure.savefig(sys.argv[1], dpi=110)

@@ -40,6 +40,7 @@ def test_fit_writes_all_of_the_result(result, overlapping):
         "soft_labels.npy",
         "strengths.npy",
         "summary.json",
+        "view.npz",
     ]
     assert np.array_equal(np.load(result / "strengths.npy"), expected.sample_strengths_)
     soft = np.load(result / "soft_labels.npy")

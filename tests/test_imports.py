@@ -10,7 +10,7 @@ import structsmooth
 SCRIPT = """
 import sys
 {statement}
-heavy = ["torch", "pyspark", "matplotlib", "catboost", "lightgbm", "xgboost"]
+heavy = ["torch", "pyspark", "matplotlib", "jinja2", "catboost", "lightgbm", "xgboost"]
 heavy = [m for m in heavy if m in sys.modules]
 sys.exit(f"loaded {{heavy}}" if heavy else 0)
 """
@@ -28,6 +28,7 @@ def exit_code(statement):
         "from structsmooth import StructuralSmoother, SmoothedClassifier",
         "import structsmooth.cli, structsmooth.outputs, structsmooth.readers",
         "import structsmooth.boosting, structsmooth.compare, structsmooth.metrics",
+        "import structsmooth.report, structsmooth.display",
     ],
 )
 def test_no_heavy_framework_is_loaded(statement):
@@ -36,6 +37,7 @@ def test_no_heavy_framework_is_loaded(statement):
 
 def test_the_test_above_can_fail():
     assert exit_code("import structsmooth, matplotlib") == 1
+    assert exit_code("import structsmooth.plot") == 1
 
 
 def test_every_public_name_is_there_and_documented():

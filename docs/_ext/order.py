@@ -5,6 +5,7 @@ from pathlib import Path
 FIRST = (
     "plot_tutorial",
     "plot_map",
+    "plot_figures",
     "plot_how_hard",
     "plot_alpha_beta",
     "plot_boosting",

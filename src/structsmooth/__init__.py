@@ -111,7 +111,7 @@ __all__ = [
 
 
 # Rooms of their own, reached as structsmooth.metrics and so on.
-_ROOMS = ("boosting", "compare", "metrics", "torch")
+_ROOMS = ("boosting", "compare", "metrics", "plot", "report", "torch")
 
 
 def __getattr__(name: str) -> Any:

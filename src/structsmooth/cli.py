@@ -151,6 +151,10 @@ def fit(
         bool,
         typer.Option(help="List labels that look like mistakes; do not count them."),
     ] = False,
+    images: Annotated[
+        Path | None,
+        typer.Option(help="npy file with a picture of each row, for the report."),
+    ] = None,
     jobs: Annotated[int | None, typer.Option(help="Threads; -1 for all cores.")] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -162,7 +166,8 @@ def fit(
     """
     with exit_codes():
         from structsmooth.outputs import check_target
-        from structsmooth.readers import read_dataset
+        from structsmooth.readers import read_dataset, read_images
+        from structsmooth.report.pictures import check_images
         from structsmooth.smoother import StructuralSmoother
 
         check_target(output)
@@ -186,7 +191,42 @@ def fit(
             random_state=seed,
             verbose=int(not (quiet or as_json)),
         )
-        _fit_and_report(smoother, dataset, output, data.name, as_json, quiet)
+        pictures = None
+        if images is not None:
+            pictures = check_images(read_images(images), len(dataset.X))
+        _fit_and_report(smoother, dataset, output, data.name, as_json, quiet, pictures)
+
+
+@app.command("report")
+def write_report(
+    result: Annotated[
+        Path, typer.Argument(metavar="OUT", help="Directory that 'fit' has written.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="HTML file to write. [default: OUT/report.html]"
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write one offline HTML file that says what a fit has found.
+
+    The same content as JSON goes beside it.
+    """
+    with exit_codes():
+        from structsmooth.outputs import report_of_result
+
+        report, page, beside = report_of_result(result, output)
+        if as_json:
+            files = {"file": str(page), "json": str(beside)}
+            print(json.dumps({**files, "headline": report.verdict.headline}))
+        elif not quiet:
+            print(report.verdict.headline)
+            for sentence in report.left_out:
+                print(f"note: {sentence}", file=sys.stderr)
+            print(f"Wrote {page} ({page.stat().st_size // 1000} kB) and {beside}.")
 
 
 @app.command("labels")
@@ -484,9 +524,15 @@ def _fit_and_report(
     name: str,
     as_json: bool,
     quiet: bool,
+    images: Any = None,
 ) -> None:
     from structsmooth.console import print_summary
-    from structsmooth.outputs import cluster_table, summarize, write_results
+    from structsmooth.outputs import (
+        cluster_table,
+        summarize,
+        view_of_dataset,
+        write_results,
+    )
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -496,7 +542,8 @@ def _fit_and_report(
     if dataset.feature_names is not None:
         summary["feature_names"] = dataset.feature_names
     coded = smoother.encode(dataset.labels, len(dataset.X))
-    summary = write_results(output, smoother, coded, summary)
+    view = view_of_dataset(smoother, dataset, images)
+    summary = write_results(output, smoother, coded, summary, view)
     if as_json:
         print(json.dumps(summary, indent=1, default=str))
         sys.stdout.flush()

@@ -57,6 +57,7 @@ def print_summary(
         f"Bias of the Bayes error: {_percent(bias['structural'])}, uniform smoothing "
         f"{_percent(bias['uniform'])}: {bias['saved']:.1%} saved.",
         f"Wrote to {escape(str(output))}: {', '.join(summary['files'])}, summary.json",
+        f"As a page with maps and tables: structsmooth report {escape(str(output))}",
     ]
     if summary["n_suspects"] is not None:
         lines.insert(-1, _about_suspects(summary["n_suspects"]))

@@ -18,14 +18,33 @@ from structsmooth.bounds import BayesErrorBounds
 from structsmooth.errors import FileFormatError
 from structsmooth.files import OutputError, wrapped_errors
 from structsmooth.labels import epsilon_from_alpha
+from structsmooth.report import Report, build_report, make_view, write_report
+from structsmooth.report.pictures import image_layout
+from structsmooth.report.view import View
+from structsmooth.report.viewfile import FILE_NAME as VIEW_NAME
+from structsmooth.report.viewfile import load_view, save_view
+from structsmooth.report.write import check_page_path
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.store import FILE_NAME, versions
+from structsmooth.tables import Dataset
 from structsmooth.validation import check_codes
 
 SUMMARY = "summary.json"
 SUSPECTS = "suspects.csv"
 FORMAT = "structsmooth.result"
 UNFINISHED = ".unfinished-"
+# What an earlier fit, or a report of it, may have left, and would contradict this one.
+OF_EARLIER_FITS = {
+    "soft_labels.npy",
+    SUSPECTS,
+    VIEW_NAME,
+    "report.html",
+    "report.json",
+}
+WITHOUT_VIEW = (
+    f"The map and the most ambiguous samples are left out: this result has no "
+    f"{VIEW_NAME}, it was written by an earlier version. Fit again to see them."
+)
 # Larger soft labels are left to `structsmooth labels`; float32, in bytes.
 LARGEST_SOFT_LABELS = 2 * 1024**3
 
@@ -148,6 +167,7 @@ def write_results(
     smoother: StructuralSmoother,
     coded: NDArray[np.int64],
     summary: dict[str, Any],
+    view: View | None = None,
 ) -> dict[str, Any]:
     """Write a result directory and return its summary.
 
@@ -166,7 +186,7 @@ def write_results(
             summary = {
                 "format": FORMAT,
                 **summary,
-                "files": _write_files(workshop, smoother, coded),
+                "files": _write_files(workshop, smoother, coded, view),
             }
             text = json.dumps(summary, indent=1, default=str) + "\n"
             (workshop / SUMMARY).write_text(text, encoding="utf-8")
@@ -181,8 +201,8 @@ def write_results(
         (target / SUMMARY).unlink(missing_ok=True)
         for name in [*summary["files"], SUMMARY]:
             (workshop / name).replace(target / name)
-        for name in {"soft_labels.npy", SUSPECTS} - set(summary["files"]):
-            (target / name).unlink(missing_ok=True)  # of an earlier, other fit
+        for name in OF_EARLIER_FITS - set(summary["files"]):
+            (target / name).unlink(missing_ok=True)
         for unfinished in target.glob(UNFINISHED + "*"):
             shutil.rmtree(unfinished, ignore_errors=True)
     return summary
@@ -244,8 +264,42 @@ def read_result(
     return smoother, coded, summary
 
 
+def view_of_dataset(
+    smoother: StructuralSmoother, dataset: Dataset, images: Any = None
+) -> View:
+    """Look at the rows for a report, as images if they are given or the rows are."""
+    shape = dataset.sample_shape
+    if images is None and shape is not None and image_layout(shape) is not None:
+        images = dataset.X.reshape(len(dataset.X), *shape)
+    return make_view(smoother, dataset.X, dataset.labels, images)
+
+
+def report_of_result(
+    directory: str | Path, output: str | Path | None = None
+) -> tuple[Report, Path, Path]:
+    """Write the report of a result and return it with the paths of its two files."""
+    source = Path(directory)
+    page = check_page_path(source / "report.html" if output is None else output)
+    smoother, _, summary = read_result(source)
+    view = load_view(
+        source / VIEW_NAME, len(smoother.classes_), len(smoother.strengths_)
+    )
+    report = build_report(
+        smoother,
+        view,
+        name=str(summary.get("data", source.name)),
+        notes=[str(note) for note in summary.get("notes", [])],
+        fit_versions=summary.get("versions"),
+        left_out=[WITHOUT_VIEW] if view is None else [],
+    )
+    return report, *write_report(report, page)
+
+
 def _write_files(
-    directory: Path, smoother: StructuralSmoother, coded: NDArray[np.int64]
+    directory: Path,
+    smoother: StructuralSmoother,
+    coded: NDArray[np.int64],
+    view: View | None,
 ) -> list[str]:
     smoother.save(directory / FILE_NAME)
     np.save(directory / "labels.npy", coded)
@@ -260,6 +314,9 @@ def _write_files(
         soft = smoother.smooth_fitted(coded)
         np.save(directory / "soft_labels.npy", soft.astype(np.float32))
         names.insert(1, "soft_labels.npy")
+    if view is not None:
+        save_view(view, directory / VIEW_NAME)
+        names.append(VIEW_NAME)
     return names
 
 

@@ -5,6 +5,7 @@ Nothing is unpickled.
 
 from __future__ import annotations
 
+import dataclasses
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -75,7 +76,8 @@ def read_dataset(
         if name.endswith(".npz"):
             data = _read_npz(path, label)
         elif name.endswith(".npy"):
-            data = Dataset(_as_rows(_read_npy(path), path), None)
+            X = _read_npy(path)
+            data = Dataset(_as_rows(X, path), None, sample_shape=_sample_shape(X))
         elif name.endswith((".csv", ".csv.gz", ".tsv", ".tsv.gz")):
             data = read_csv(path, wish, header)
         elif name.endswith((".parquet", ".pq")):
@@ -92,7 +94,7 @@ def read_dataset(
         raise FileFormatError(f"{path} has no columns to drop: it is not a table")
     if labels is not None:
         y = _read_labels(Path(labels), text_labels)
-        data = Dataset(data.X, y, data.feature_names, data.is_table)
+        data = dataclasses.replace(data, y=y)
     if data.y is None:
         how = "name the column with --label" if data.is_table else "give --labels FILE"
         raise FileFormatError(f"{path} was read without labels: {how}")
@@ -125,7 +127,9 @@ def _read_npz(path: Path, label: str | None) -> Dataset:
             label_name = pair[1] if label is None else label
             if label is not None and label not in names:
                 raise FileFormatError(f"{path} has no array {label!r} for the labels")
-            X = _as_rows(bundle[pair[0]], path)
+            X = bundle[pair[0]]
+            shape = _sample_shape(X)
+            X = _as_rows(X, path)
             y = bundle[label_name] if label_name in names else None
     except (
         zipfile.BadZipFile,
@@ -140,7 +144,7 @@ def _read_npz(path: Path, label: str | None) -> Dataset:
         if isinstance(error, FileFormatError):
             raise
         raise _npy_error(path, error) from None
-    return Dataset(X, y)
+    return Dataset(X, y, sample_shape=shape)
 
 
 def _read_npy(path: Path) -> NDArray[Any]:
@@ -170,6 +174,20 @@ def _as_rows(X: NDArray[Any], path: Path) -> NDArray[Any]:
     if X.dtype.kind == "b" or (X.dtype.kind in "iuf" and X.dtype.itemsize <= 2):
         X = X.astype(np.float32)
     return X.reshape(len(X), -1)
+
+
+def _sample_shape(X: NDArray[Any]) -> tuple[int, ...] | None:
+    return tuple(X.shape[1:]) if X.ndim > 2 else None
+
+
+def read_images(path: str | Path) -> NDArray[Any]:
+    """Read images of the rows, mapped into memory, from an npy file."""
+    path = Path(path)
+    _check_is_file(path)
+    try:
+        return _read_npy(path)
+    except OSError as error:
+        raise FileFormatError(f"cannot read {path}: {error}") from None
 
 
 def _read_labels(path: Path, as_text: bool) -> NDArray[Any]:

@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 from structsmooth.bounds import bounds_of_regions, check_confidence, combine_bounds
 from structsmooth.cluster import check_clusterer, fit_regions, seed_of
 from structsmooth.crossing import MANY_TIES
+from structsmooth.display import NotebookDisplay
 from structsmooth.errors import InvalidInputError, TiedDistancesWarning
 from structsmooth.labels import smooth_labels
 from structsmooth.points import fit_points
@@ -48,7 +49,7 @@ from structsmooth.validation import (
 MOST_DENSE_COLUMNS = 1000
 
 
-class StructuralSmoother(BaseEstimator):
+class StructuralSmoother(NotebookDisplay, BaseEstimator):
     """Find how much each sample's label should be smoothed.
 
     The features are reduced and clustered; in each cluster the minimum spanning
@@ -467,6 +468,36 @@ class StructuralSmoother(BaseEstimator):
         smoother = load_smoother(cls, path)
         smoother._follow_regions()
         return smoother
+
+    def report(
+        self,
+        path: str | PathLike[str],
+        X: Any = None,
+        y: ArrayLike | None = None,
+        *,
+        images: Any = None,
+        name: str = "data",
+    ) -> None:
+        """Write one offline HTML file that says what was found, and JSON beside it.
+
+        Parameters
+        ----------
+        path : path-like
+            The file, which must end in .html.
+        X : array-like, DataFrame or sparse matrix of shape (n, d), optional
+            The rows fitted, for the map and the most ambiguous samples; without them
+            the report has neither. Large data are sampled.
+        y : array-like of shape (n,), optional
+            Their labels, needed with X.
+        images : array-like of shape (n, h, w), (n, h, w, c) or (n, c, h, w), optional
+            Pictures of the rows, to show the most ambiguous ones.
+        name : str, default="data"
+            What to call the data.
+        """
+        from structsmooth.report import report_of
+
+        check_is_fitted(self, "sample_strengths_")
+        report_of(self, path, X, y, images=images, name=name)
 
     def _spread_of_others(
         self, X: Any, coded: NDArray[np.int64]

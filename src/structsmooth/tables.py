@@ -35,12 +35,15 @@ class Dataset:
         Column names of a table.
     is_table : bool
         Whether it came from a table, whose columns may have different units.
+    sample_shape : tuple of int or None
+        Shape of a sample before it was flattened, if that was more than a row.
     """
 
     X: NDArray[Any]
     y: NDArray[Any] | None
     feature_names: list[str] | None = None
     is_table: bool = False
+    sample_shape: tuple[int, ...] | None = None
 
     @property
     def labels(self) -> NDArray[Any]:

@@ -1,0 +1,1 @@
+"""What figures and reports share: colors, orders, and places on a plane."""

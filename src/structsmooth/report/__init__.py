@@ -1,0 +1,14 @@
+"""One offline HTML file that says what a fit has found, and the same as JSON.
+
+`write_report` makes it of a fitted smoother and the rows it was fitted to;
+``structsmooth report`` of what ``structsmooth fit`` has written.
+"""
+
+from __future__ import annotations
+
+from structsmooth.report.build import build_report
+from structsmooth.report.model import Report
+from structsmooth.report.view import View, make_view
+from structsmooth.report.write import report_of, write_report
+
+__all__ = ["Report", "View", "build_report", "make_view", "report_of", "write_report"]

@@ -1,0 +1,52 @@
+// The most ambiguous samples, of all clusters or of one.
+if (data.samples.length) {
+  const list = byId("samples-list");
+  const MOST = 24;
+
+  const hardness = (sample) => {
+    const cluster = clusterOf.get(sample.cluster);
+    return cluster ? cluster.lower : 0;
+  };
+
+  function card(sample) {
+    const own = className(sample.label);
+    const item = make("li");
+    if (sample.picture) {
+      item.append(make("img", { src: sample.picture, alt: `Row ${sample.row}, labeled ${own}` }));
+    }
+    const total = sample.near.reduce((sum, [, count]) => sum + count, 0);
+    const named = sample.near.slice(0, 4).map(([k, count]) => `${count}\u00a0×\u00a0“${className(k)}”`);
+    const rest = sample.near.slice(4).reduce((sum, [, count]) => sum + count, 0);
+    const near = named.join(", ") + (rest ? `, ${rest} of other classes` : "");
+    const mix = make("div", { class: "mix", "aria-hidden": "true" });
+    for (const [k, count] of sample.near) {
+      const part = make("span");
+      part.style.flex = `${count}`;
+      part.style.background = classColor(k);
+      part.style.opacity = k === sample.label ? "1" : "0.75";
+      mix.append(part);
+    }
+    item.append(
+      make("div", { class: "own" }, `labeled “${own}”`),
+      make("div", { class: "small" }, `row ${sample.row}, cluster ${sample.cluster}`),
+      mix,
+      make("div", { class: "near" }, `its ${total} neighbors: ${near}`),
+    );
+    return item;
+  }
+
+  function draw(cluster) {
+    const fitting = data.samples.filter((s) => cluster === null || s.cluster === cluster);
+    // Those with a picture first: of many clusters only the hardest have them.
+    const inOrder = [...fitting].sort((a, b) => !a.picture - !b.picture || b.ambiguity - a.ambiguity || hardness(b) - hardness(a));
+    const shown = inOrder.slice(0, inOrder.some((s) => s.picture) ? MOST : MOST / 2);
+    list.replaceChildren(...shown.map(card));
+    list.classList.toggle("text", !shown.some((s) => s.picture));
+    byId("samples-count").textContent = fitting.length
+      ? `${shown.length} of ${fitting.length} shown`
+      : "No row here has a neighbor of another class.";
+  }
+  onChoice(draw);
+  drawings.push(() => draw(chosen));
+  draw(null);
+}

@@ -1,0 +1,144 @@
+"""What can be wrong with a fit, asked one by one: classes, rows and their strengths."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from structsmooth.crossing import MANY_TIES
+from structsmooth.report.model import FAIL, PASS, WARN, Check
+from structsmooth.report.view import View
+from structsmooth.report.words import listed, number, percent, plural, short, strength
+
+# Fewer rows than this say little about a class.
+RARE_CLASS = 10
+
+
+def check_rare_classes(smoother: Any) -> Check:
+    """Whether classes have enough rows."""
+    key, title = "rare-classes", "Has every class enough rows?"
+    counts = smoother.bayes_error_bounds_.class_counts
+    rare = np.flatnonzero(counts < RARE_CLASS)
+    if not len(rare):
+        return Check(
+            key, title, PASS, f"The smallest has {plural(int(counts.min()), 'row')}."
+        )
+    names = listed([short(str(name)) for name in smoother.classes_[rare].tolist()])
+    return Check(
+        key,
+        title,
+        WARN,
+        f"{plural(len(rare), 'class has', 'classes have')} fewer than {RARE_CLASS} "
+        f"rows: {names}.",
+        "Collect more rows of them, or join them with another class: so few say little "
+        "about where they overlap with others.",
+    )
+
+
+def check_ties(smoother: Any) -> Check:
+    """Whether equal distances decide the trees."""
+    key, title = "ties", "Are the trees decided by distances?"
+    tied = smoother.bayes_error_bounds_.tied_fraction
+    if tied <= MANY_TIES:
+        return Check(
+            key, title, PASS, "Equal distances decide few of the trees' edges, or none."
+        )
+    found = f"Equal distances leave {percent(tied, 0)} of the trees' edges open"
+    if smoother.ties == "average":
+        return Check(
+            key, title, PASS, found + "; counts are averages over orders of the rows."
+        )
+    return Check(
+        key,
+        title,
+        WARN,
+        found + " to the order of the rows.",
+        "Fit with ties='average', which takes the mean over 16 orders.",
+    )
+
+
+def check_duplicates(view: View) -> Check:
+    """Whether rows occur more than once."""
+    key, title = "duplicates", "Is every row there once?"
+    among = (
+        ""
+        if view.n_looked_at == view.n_rows
+        else f" among {number(view.n_looked_at)} rows drawn at random"
+    )
+    if view.duplicate_share == 0.0:
+        return Check(key, title, PASS, f"No two rows are equal{among}.")
+    found = (
+        f"{percent(view.duplicate_share)} of the rows have an equal one{among}; "
+        f"{percent(view.conflict_share)} one with another label."
+    )
+    if view.conflict_share > 0.0:
+        return Check(
+            key,
+            title,
+            WARN,
+            found,
+            "Equal rows with different labels are either hard cases or labeling "
+            "errors: look at some.",
+        )
+    if view.duplicate_share > 0.01:
+        return Check(
+            key,
+            title,
+            WARN,
+            found,
+            "Equal rows with equal labels make the classes look further apart than "
+            "they are: drop them, and keep them out of test sets.",
+        )
+    return Check(key, title, PASS, found)
+
+
+def check_mean(smoother: Any) -> Check:
+    """Whether the strengths have the mean they should have."""
+    key, title = "mean", "Is the mean strength alpha?"
+    mean = float(np.mean(smoother.sample_strengths_))
+    if abs(mean - smoother.alpha_) <= 1e-9:
+        return Check(
+            key, title, PASS, f"The mean over all rows is {strength(mean)}, as asked."
+        )
+    return Check(
+        key,
+        title,
+        FAIL,
+        f"The mean over all rows is {mean:.6g}, alpha is {smoother.alpha_:.6g}.",
+        "This should not happen with a smoother as fitted; fit again.",
+    )
+
+
+def check_box(smoother: Any) -> Check:
+    """Whether the strengths leave every sample's own label the likeliest."""
+    key, title = "box", "Are all strengths inside their limits?"
+    n_classes = len(smoother.classes_)
+    ceiling = (n_classes - 1) / n_classes
+    values = smoother.sample_strengths_
+    low, high = float(values.min()), float(values.max())
+    if low < 0.0 or high >= ceiling:
+        return Check(
+            key,
+            title,
+            FAIL,
+            f"They reach from {low:.6g} to {high:.6g}, expected 0 to below "
+            f"{ceiling:.6g}.",
+            "This should not happen with a smoother as fitted; fit again.",
+        )
+    found = (
+        f"They reach from {strength(low)} to {strength(high)}, inside 0 to below "
+        f"{strength(ceiling)}."
+    )
+    at_zero = float(np.mean(values == 0.0))
+    if at_zero > 0.5 and smoother.alpha_ > 0.0:
+        return Check(
+            key,
+            title,
+            WARN,
+            found + f" {percent(at_zero, 0)} of the rows are not smoothed at all.",
+            "A smaller beta, or a larger alpha, would smooth more of them.",
+        )
+    if at_zero > 0.0 and smoother.alpha_ > 0.0:
+        found += f" {percent(at_zero, 0)} of the rows are not smoothed at all."
+    return Check(key, title, PASS, found)

@@ -1,0 +1,224 @@
+"""What a report shows of single rows: a map of some, and the most ambiguous ones.
+
+A fitted smoother does not keep the data, so this is taken while they are at hand;
+``structsmooth fit`` stores it beside the smoother. Large data are sampled, and the view
+says how many rows it has looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from threadpoolctl import threadpool_limits
+
+from structsmooth.drawing.placing import place_rows
+from structsmooth.drawing.projection import draw_rows
+from structsmooth.report.pictures import check_images, make_pictures
+from structsmooth.tree import nearest_neighbors
+
+# Rows that are looked at, and those of them that the map shows.
+MOST_ROWS = 20_000
+MOST_ON_MAP = 4_000
+# Rows of each cluster that are kept as its most ambiguous, and all pictures together.
+AMBIGUOUS = 8
+MOST_PICTURES = 320
+# Bytes of all of them before they are packed, which noise does not let happen.
+PICTURE_BYTES = 900_000
+N_NEIGHBORS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """Some rows of the data, as a report shows them.
+
+    Attributes
+    ----------
+    n_rows, n_looked_at : int
+        Rows of the data, and those that were drawn at random to be looked at.
+    variance_shown : float
+        Share of the variance of the reduced features that the map holds.
+    n_dimensions : int
+        Reduced features.
+    duplicate_share, conflict_share : float
+        Share of the rows looked at that have a twin with equal features, and one of
+        another label.
+    rows, classes, clusters : ndarray of shape (m,), int64
+        Row numbers on the map, their classes and clusters.
+    positions : ndarray of shape (m, 2)
+        Where they are.
+    errors, strengths : ndarray of shape (m,)
+        Bayes error and strength of each.
+    agreement : ndarray of shape (m,)
+        Share of a row's neighbors in its cluster that have its label; nan without any.
+    ambiguous : ndarray of shape (a,), int64
+        Row numbers of each cluster's most ambiguous rows, the most ambiguous first.
+    ambiguous_classes, ambiguous_clusters : ndarray of shape (a,), int64
+        Their classes and clusters.
+    ambiguous_neighbors : ndarray of shape (a, k), int64
+        The classes of their neighbors, the nearest first; -1 for none.
+    ambiguity : ndarray of shape (a,)
+        Share of unequal pairs among the labels of a row and its neighbors.
+    picture_of : ndarray of shape (a,), int64
+        Which of the pictures shows it, -1 for none.
+    pictures : ndarray of shape (p, h, w, 1 or 3), uint8
+        Small pictures.
+    """
+
+    n_rows: int
+    n_looked_at: int
+    variance_shown: float
+    n_dimensions: int
+    duplicate_share: float
+    conflict_share: float
+    rows: NDArray[np.int64]
+    classes: NDArray[np.int64]
+    clusters: NDArray[np.int64]
+    positions: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    strengths: NDArray[np.float64]
+    agreement: NDArray[np.float64]
+    ambiguous: NDArray[np.int64]
+    ambiguous_classes: NDArray[np.int64]
+    ambiguous_clusters: NDArray[np.int64]
+    ambiguous_neighbors: NDArray[np.int64]
+    ambiguity: NDArray[np.float64]
+    picture_of: NDArray[np.int64]
+    pictures: NDArray[np.uint8]
+
+
+def make_view(smoother: Any, X: Any, y: ArrayLike, images: Any = None) -> View:
+    """Look at the rows of a fit, or at others.
+
+    Parameters
+    ----------
+    smoother : StructuralSmoother
+        Fitted.
+    X, y : array-like of shape (n, d) and (n,)
+        Rows and their labels.
+    images : array-like of shape (n, h, w), (n, h, w, c) or (n, c, h, w), optional
+        A picture for each row.
+    """
+    n_rows = X.shape[0] if hasattr(X, "shape") and X.shape else len(X)
+    if images is not None:
+        images = check_images(images, n_rows)
+    with threadpool_limits(1):
+        placed = place_rows(smoother, X, y, MOST_ROWS)
+        classes = placed.classes
+        assert classes is not None  # noqa: S101 (y was given)
+        near = _neighbors_in_clusters(placed.features, classes, placed.clusters)
+    duplicates, conflicts = _twins(placed.given, classes)
+    ambiguity = _unequal_pairs(classes, near)
+    chosen = _most_ambiguous(ambiguity, near, placed.clusters)
+    picture_of, pictures = _take_pictures(
+        images, placed.rows[chosen], placed.clusters[chosen], smoother
+    )
+    shown = draw_rows(len(placed.rows), MOST_ON_MAP)
+    known = (near >= 0).sum(axis=1)
+    same = (near == classes[:, np.newaxis]).sum(axis=1)
+    agreement = np.where(known > 0, same / np.maximum(known, 1), np.nan)
+    return View(
+        n_rows=n_rows,
+        n_looked_at=len(placed.rows),
+        variance_shown=placed.variance_shown,
+        n_dimensions=placed.features.shape[1],
+        duplicate_share=duplicates,
+        conflict_share=conflicts,
+        rows=placed.rows[shown],
+        classes=classes[shown],
+        clusters=placed.clusters[shown],
+        positions=placed.positions[shown],
+        errors=placed.errors[shown],
+        strengths=placed.strengths[shown],
+        agreement=agreement[shown],
+        ambiguous=placed.rows[chosen],
+        ambiguous_classes=classes[chosen],
+        ambiguous_clusters=placed.clusters[chosen],
+        ambiguous_neighbors=near[chosen],
+        ambiguity=ambiguity[chosen],
+        picture_of=picture_of,
+        pictures=pictures,
+    )
+
+
+def _neighbors_in_clusters(
+    features: Any, classes: NDArray[np.int64], clusters: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the classes of the nearest neighbors in the cluster, -1 for none."""
+    near = np.full((len(classes), N_NEIGHBORS), -1, dtype=np.int64)
+    for cluster in np.unique(clusters):
+        members = np.flatnonzero(clusters == cluster)
+        k = min(N_NEIGHBORS, len(members) - 1)
+        if k == 0:
+            continue
+        points = features[members]
+        points = points.toarray() if hasattr(points, "toarray") else points
+        found = nearest_neighbors(points, k).indices
+        near[members, :k] = classes[members][found]
+    return near
+
+
+def _twins(X: Any, classes: NDArray[np.int64]) -> tuple[float, float]:
+    """Return the share of rows with an equal one, and with one of another class."""
+    keys = np.array([hash(_content(X[i])) for i in range(X.shape[0])])
+    _, group, sizes = np.unique(keys, return_inverse=True, return_counts=True)
+    low = np.full(len(sizes), np.iinfo(np.int64).max)
+    high = np.full(len(sizes), -1)
+    np.minimum.at(low, group, classes)
+    np.maximum.at(high, group, classes)
+    return float(np.mean(sizes[group] > 1)), float(np.mean((low != high)[group]))
+
+
+def _content(row: Any) -> bytes:
+    if hasattr(row, "indices"):
+        return bytes(row.indices.tobytes() + row.data.tobytes())
+    return bytes((row + 0.0).tobytes())  # minus zero is zero
+
+
+def _unequal_pairs(
+    classes: NDArray[np.int64], near: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the share of unequal pairs among the labels of each row and its near ones.
+
+    The same estimate of ``1 - sum_k eta_k(x)^2`` as for ``regions="point"``.
+    """
+    around = np.column_stack([classes, near])
+    known = (around >= 0).sum(axis=1)
+    equal = np.zeros(len(around))
+    for a in range(1, around.shape[1]):
+        for b in range(a):
+            equal += (around[:, a] == around[:, b]) & (around[:, a] >= 0)
+    pairs = known * (known - 1) / 2.0
+    return np.asarray(np.where(known > 1, 1.0 - equal / np.maximum(pairs, 1.0), 0.0))
+
+
+def _most_ambiguous(
+    ambiguity: NDArray[np.float64],
+    near: NDArray[np.int64],
+    clusters: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Return each cluster's most ambiguous rows; those among equals are none."""
+    order = np.lexsort((np.arange(len(clusters)), -ambiguity, clusters))
+    order = order[(ambiguity[order] > 0.0) & (near[order, 0] >= 0)]
+    first = np.searchsorted(clusters[order], clusters[order], side="left")
+    return np.asarray(order[np.arange(len(order)) - first < AMBIGUOUS])
+
+
+def _take_pictures(
+    images: Any,
+    rows: NDArray[np.int64],
+    clusters: NDArray[np.int64],
+    smoother: Any,
+) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Return pictures of the rows; if there are too many, of the hardest clusters."""
+    picture_of = np.full(len(rows), -1, dtype=np.int64)
+    if images is None or not len(rows):
+        return picture_of, np.zeros((0, 1, 1, 1), dtype=np.uint8)
+    size = make_pictures(np.asarray(images[rows[:1]])).size
+    most = min(MOST_PICTURES, PICTURE_BYTES // size)
+    hardest = np.argsort(-smoother.bayes_error_lower_[clusters], kind="stable")
+    wanted = np.sort(hardest[:most])
+    picture_of[wanted] = np.arange(len(wanted))
+    return picture_of, make_pictures(np.asarray(images[rows[wanted]]))

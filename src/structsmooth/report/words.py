@@ -1,0 +1,61 @@
+"""Numbers and counts as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+# A space that keeps a number and its unit on one line.
+SPACE = "\u00a0"
+# A name longer than this would push a table off a phone.
+LONGEST_NAME = 40
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """Return a share in percent, and what is less than the last digit as that."""
+    smallest = 0.5 * 10.0 ** -(digits + 2)
+    if 0.0 < share < smallest:
+        return f"below{SPACE}{10.0**-digits:g}{SPACE}%"
+    return f"{100.0 * share:.{digits}f}{SPACE}%"
+
+
+def percents(low: float, high: float) -> str:
+    """Return a range in percent."""
+    if high < 0.0005:
+        return percent(high) if high > 0.0 else f"0{SPACE}%"
+    return f"{100.0 * low:.1f} to {100.0 * high:.1f}{SPACE}%"
+
+
+def points(share: float) -> str:
+    """Return a difference of two shares in percentage points."""
+    return f"{100.0 * share:.1f}{SPACE}points"
+
+
+def number(count: float) -> str:
+    """Return a count with its thousands apart, or with one digit if not whole."""
+    text = f"{count:,.0f}" if float(count).is_integer() else f"{count:,.1f}"
+    return text.replace(",", "\u202f")
+
+
+def strength(value: float) -> str:
+    """Return a strength."""
+    return f"{value:.3f}"
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """Return a count with its noun."""
+    noun = one if count == 1 else (many or one + "s")
+    return f"{number(count)}{SPACE}{noun}"
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """Return names as a list in a sentence."""
+    shown = list(names[:most])
+    if len(names) > most:
+        shown.append(f"{len(names) - most} more")
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if shown[1:] else shown)
+
+
+def short(name: str) -> str:
+    """Return a name that is not too long, on one line."""
+    name = "".join(c if c.isprintable() else "\ufffd" for c in name)
+    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
