@@ -110,8 +110,8 @@ def _reach(whole: Any, dimensions: int) -> str:
         )
     return said + (
         f"which are not near in {plural(dimensions, 'dimension')}. There it comes out "
-        "too high, and good classifiers do better than the “lower” bound: on the HIGGS "
-        "data it says 34\u00a0%, and errors of 23 to 28\u00a0% have been reached. "
+        "too high, and good classifiers do better than the “lower” bound: on 26 071 "
+        "rows of HIGGS it says 31\u00a0%, and boosted trees err on 28\u00a0%. "
         "Trust it to compare regions of these data."
     )
 
