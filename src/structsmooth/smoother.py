@@ -251,26 +251,10 @@ class StructuralSmoother(BaseEstimator):
                         shrink=self.shrink,
                         n_jobs=self.n_jobs,
                     )
-        self.bayes_error_bounds_ = combine_bounds(self.cluster_bounds_)
-        self.bayes_error_lower_ = np.array([b.lower for b in self.cluster_bounds_])
-        self.bayes_error_upper_ = np.array([b.upper for b in self.cluster_bounds_])
-        self._warn_about_ties()
-
-        sizes = np.bincount(self.cluster_labels_)
-        self.cluster_weights_ = sizes / sizes.sum()
-        self._follow_regions()
-        where = (self.bayes_error_, self.region_weights_)
-        self.alpha_, self.beta_ = resolve_alpha_beta(
-            self.alpha, self.beta, *where, n_classes
-        )
-        strengths = solve_strengths(
-            *where, self.alpha_, self.beta_, n_classes=n_classes
-        )
-        self.bias_ = bayes_error_bias(strengths, *where, n_classes=n_classes)
-        self.uniform_bias_ = bayes_error_bias(self.alpha_, *where, n_classes=n_classes)
+        strengths = self._solve(n_classes)
         self.sample_strengths_ = strengths[self.region_labels_]
-        self.strengths_ = strengths
         if self.regions == "point":
+            sizes = np.bincount(self.cluster_labels_)
             sums = np.bincount(self.cluster_labels_, self.sample_strengths_)
             self.strengths_ = sums / sizes
         return self
@@ -407,6 +391,27 @@ class StructuralSmoother(BaseEstimator):
         smoother._follow_regions()
         return smoother
 
+    def _solve(self, n_classes: int) -> NDArray[np.float64]:
+        """Set and return the strengths of the regions, from the clusters' bounds."""
+        self.bayes_error_bounds_ = combine_bounds(self.cluster_bounds_)
+        self.bayes_error_lower_ = np.array([b.lower for b in self.cluster_bounds_])
+        self.bayes_error_upper_ = np.array([b.upper for b in self.cluster_bounds_])
+        self._warn_about_ties()
+        sizes = np.array([b.n_samples for b in self.cluster_bounds_])
+        self.cluster_weights_ = sizes / sizes.sum()
+        self._follow_regions()
+        where = (self.bayes_error_, self.region_weights_)
+        self.alpha_, self.beta_ = resolve_alpha_beta(
+            self.alpha, self.beta, *where, n_classes
+        )
+        strengths = solve_strengths(
+            *where, self.alpha_, self.beta_, n_classes=n_classes
+        )
+        self.bias_ = bayes_error_bias(strengths, *where, n_classes=n_classes)
+        self.uniform_bias_ = bayes_error_bias(self.alpha_, *where, n_classes=n_classes)
+        self.strengths_ = strengths
+        return strengths
+
     def _follow_regions(self) -> None:
         """Set what the strengths follow, and what follows it."""
         self.shrinkage_, self.bayes_error_ = None, self.bayes_error_lower_
@@ -449,7 +454,7 @@ class StructuralSmoother(BaseEstimator):
                 f"equal distances leave {tied:.0%} of the spanning trees' edges to the "
                 "order of the rows; pass ties='average' for data with many ties",
                 TiedDistancesWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def __sklearn_tags__(self) -> Any:
