@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         flip_labels,
         smooth_labels,
     )
+    from structsmooth.outofcore import fit_out_of_core
     from structsmooth.shrinkage import Shrinkage, shrink_bounds
     from structsmooth.smoother import StructuralSmoother
     from structsmooth.strengths import (
@@ -63,6 +64,7 @@ _HOME_OF = {
     "epsilon_from_alpha": "labels",
     "euclidean_mst": "tree",
     "expand_rows": "labels",
+    "fit_out_of_core": "outofcore",
     "flip_labels": "labels",
     "henze_penrose_divergence": "divergence",
     "largest_free_beta": "strengths",
@@ -92,6 +94,7 @@ __all__ = [
     "epsilon_from_alpha",
     "euclidean_mst",
     "expand_rows",
+    "fit_out_of_core",
     "flip_labels",
     "henze_penrose_divergence",
     "largest_free_beta",
@@ -106,7 +109,7 @@ __all__ = [
 
 
 # Rooms of their own, reached as structsmooth.metrics and so on.
-_ROOMS = ("boosting", "compare", "metrics", "torch")
+_ROOMS = ("boosting", "compare", "metrics", "spark", "torch")
 
 
 def __getattr__(name: str) -> Any:

@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -124,14 +125,17 @@ def summarize(smoother: StructuralSmoother, notes: list[str]) -> dict[str, Any]:
 def write_results(
     directory: str | Path,
     smoother: StructuralSmoother,
-    coded: NDArray[np.int64],
+    coded: NDArray[np.int64] | None,
     summary: dict[str, Any],
+    write_files: Callable[[Path], list[str]] | None = None,
 ) -> dict[str, Any]:
     """Write a result directory and return its summary.
 
     All files are written to a folder inside the directory and moved when they are
     complete, the summary last: what has a summary is complete. An earlier result is
-    replaced; any other directory with something in it is left alone.
+    replaced; any other directory with something in it is left alone. ``write_files``
+    writes all but the summary into a folder and returns the names; by default it is
+    given what is in memory.
     """
     target = Path(directory)
     check_target(target)
@@ -141,11 +145,11 @@ def write_results(
         workshop = Path(tempfile.mkdtemp(dir=target, prefix=UNFINISHED))
     try:
         with wrapped_errors(target):
-            summary = {
-                "format": FORMAT,
-                **summary,
-                "files": _write_files(workshop, smoother, coded),
-            }
+            if write_files is not None:
+                files = write_files(workshop)
+            else:
+                files = _write_files(workshop, smoother, coded)
+            summary = {"format": FORMAT, **summary, "files": files}
             text = json.dumps(summary, indent=1, default=str) + "\n"
             (workshop / SUMMARY).write_text(text, encoding="utf-8")
     except BaseException:
@@ -159,8 +163,8 @@ def write_results(
         (target / SUMMARY).unlink(missing_ok=True)
         for name in [*summary["files"], SUMMARY]:
             (workshop / name).replace(target / name)
-        for name in {"soft_labels.npy"} - set(summary["files"]):
-            (target / name).unlink(missing_ok=True)  # of an earlier, smaller fit
+        for name in {"soft_labels.npy", "clusters.npy"} - set(summary["files"]):
+            (target / name).unlink(missing_ok=True)  # of an earlier fit
         for unfinished in target.glob(UNFINISHED + "*"):
             shutil.rmtree(unfinished, ignore_errors=True)
     return summary
@@ -198,10 +202,8 @@ def _is_ours(directory: Path) -> bool:
     return isinstance(summary, dict) and summary.get("format") == FORMAT
 
 
-def read_result(
-    directory: str | Path,
-) -> tuple[StructuralSmoother, NDArray[np.int64], dict[str, Any]]:
-    """Read back the smoother, the class numbers and the summary of a result."""
+def read_summary(directory: str | Path) -> dict[str, Any]:
+    """Read the summary of a result."""
     source = Path(directory)
     try:
         text = (source / SUMMARY).read_text(encoding="utf-8")
@@ -209,9 +211,21 @@ def read_result(
         raise FileFormatError(
             f"{source} is not a result of 'structsmooth fit': it has no {SUMMARY}"
         ) from None
-    smoother = StructuralSmoother.load(source / FILE_NAME)
     try:
         summary: dict[str, Any] = json.loads(text)
+    except ValueError as error:
+        raise FileFormatError(f"{source} is damaged") from error
+    return summary
+
+
+def read_result(
+    directory: str | Path,
+) -> tuple[StructuralSmoother, NDArray[np.int64], dict[str, Any]]:
+    """Read back the smoother, the class numbers and the summary of a result."""
+    source = Path(directory)
+    summary = read_summary(source)
+    smoother = StructuralSmoother.load(source / FILE_NAME)
+    try:
         coded = check_codes(
             np.load(source / "labels.npy", allow_pickle=False), len(smoother.classes_)
         )
@@ -223,16 +237,12 @@ def read_result(
 
 
 def _write_files(
-    directory: Path, smoother: StructuralSmoother, coded: NDArray[np.int64]
+    directory: Path, smoother: StructuralSmoother, coded: Any
 ) -> list[str]:
     smoother.save(directory / FILE_NAME)
     np.save(directory / "labels.npy", coded)
     np.save(directory / "strengths.npy", smoother.sample_strengths_)
-    rows = cluster_table(smoother)
-    with (directory / "clusters.csv").open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, fieldnames=list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
+    write_cluster_table(directory, smoother)
     names = ["strengths.npy", "clusters.csv", FILE_NAME, "labels.npy"]
     n_classes = len(smoother.classes_)
     if len(coded) * n_classes * 4 <= LARGEST_SOFT_LABELS:
@@ -240,6 +250,15 @@ def _write_files(
         np.save(directory / "soft_labels.npy", soft.astype(np.float32))
         names.insert(1, "soft_labels.npy")
     return names
+
+
+def write_cluster_table(directory: Path, smoother: StructuralSmoother) -> None:
+    """Write the table of the clusters as csv."""
+    rows = cluster_table(smoother)
+    with (directory / "clusters.csv").open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, fieldnames=list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def _plain(value: Any) -> Any:

@@ -68,14 +68,14 @@ def read_dataset(
     path = Path(path)
     if label is not None and labels is not None:
         raise FileFormatError("--label and --labels both name the labels: give one")
-    _check_is_file(path)
+    check_is_file(path)
     name = path.name.lower()
     wish = Wish(label, tuple(drop), features, text_labels)
     try:
         if name.endswith(".npz"):
             data = _read_npz(path, label)
         elif name.endswith(".npy"):
-            data = Dataset(_as_rows(_read_npy(path), path), None)
+            data = Dataset(as_rows(read_npy(path), path), None)
         elif name.endswith((".csv", ".csv.gz", ".tsv", ".tsv.gz")):
             data = read_csv(path, wish, header)
         elif name.endswith((".parquet", ".pq")):
@@ -99,7 +99,8 @@ def read_dataset(
     return data
 
 
-def _check_is_file(path: Path) -> None:
+def check_is_file(path: Path) -> None:
+    """Refuse what is not there, or is a directory."""
     try:
         if path.is_dir():
             raise FileFormatError(f"{path} is a directory, expected a file ({KINDS})")
@@ -125,7 +126,7 @@ def _read_npz(path: Path, label: str | None) -> Dataset:
             label_name = pair[1] if label is None else label
             if label is not None and label not in names:
                 raise FileFormatError(f"{path} has no array {label!r} for the labels")
-            X = _as_rows(bundle[pair[0]], path)
+            X = as_rows(bundle[pair[0]], path)
             y = bundle[label_name] if label_name in names else None
     except (
         zipfile.BadZipFile,
@@ -143,7 +144,8 @@ def _read_npz(path: Path, label: str | None) -> Dataset:
     return Dataset(X, y)
 
 
-def _read_npy(path: Path) -> NDArray[Any]:
+def read_npy(path: Path) -> NDArray[Any]:
+    """Return the array of a npy file as a memory map."""
     try:
         array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError) as error:
@@ -161,7 +163,7 @@ def _npy_error(path: Path, error: Exception) -> FileFormatError:
     return FileFormatError(f"{path} is damaged or not a NumPy file")
 
 
-def _as_rows(X: NDArray[Any], path: Path) -> NDArray[Any]:
+def as_rows(X: NDArray[Any], path: Path) -> NDArray[Any]:
     """Return one row a sample; what float32 holds exactly, such as pixels, as that."""
     if X.ndim < 2 or X.size == 0:
         raise FileFormatError(
@@ -173,10 +175,10 @@ def _as_rows(X: NDArray[Any], path: Path) -> NDArray[Any]:
 
 
 def _read_labels(path: Path, as_text: bool) -> NDArray[Any]:
-    _check_is_file(path)
+    check_is_file(path)
     try:
         if path.suffix.lower() == ".npy":
-            return np.asarray(_read_npy(path))
+            return np.asarray(read_npy(path))
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError:
         raise FileFormatError(f"{path} is not a text file of labels") from None

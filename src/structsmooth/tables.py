@@ -116,7 +116,7 @@ def _parse_csv(
         cells = None
         if label_column is not None:
             cells = [row[label_column].strip() for row in chunk]
-            _refuse_missing(cells, path, first_of_chunk)
+            refuse_missing(cells, path, first_of_chunk)
         return Piece(
             _numbers(chunk, columns, names, path, first_of_chunk), cells, chosen
         )
@@ -291,7 +291,7 @@ def _choose_columns(
 
 def labels_from_text(cells: list[str], path: Path, as_text: bool) -> NDArray[Any]:
     """Return whole numbers if all labels are and none would become another's."""
-    _refuse_missing(cells, path)
+    refuse_missing(cells, path)
     distinct = set(cells)
     text = np.array(cells)
     if as_text or not all(_is_number(cell) for cell in distinct):
@@ -310,7 +310,8 @@ def labels_from_text(cells: list[str], path: Path, as_text: bool) -> NDArray[Any
     return np.array([int(values[cell]) for cell in cells], dtype=np.int64)
 
 
-def _refuse_missing(cells: list[str], path: Path, first_row: int = 0) -> None:
+def refuse_missing(cells: list[str], path: Path, first_row: int = 0) -> None:
+    """Refuse text labels that are not there; the first is that of ``first_row``."""
     for row, cell in enumerate(cells, first_row + 1):
         if not cell or cell.lower() == "nan":
             raise FileFormatError(f"{path}: the label of row {row} is missing")
