@@ -50,7 +50,7 @@ def blobs(n, d, seed=0, dtype=np.float64):
 
 
 @pytest.fixture
-def small_blocks(monkeypatch):
+def _small_blocks(monkeypatch):
     """Blocks of 16 rows or more and pieces of a few: hundreds of them."""
     monkeypatch.setattr(plan, "BLOCK_NUMBERS", 1)
     monkeypatch.setattr(plan, "LEAST_BLOCK_ROWS", 16)
@@ -79,9 +79,10 @@ def assert_same(first, second):
         assert np.array_equal(mine.crossing, other.crossing)
 
 
+@pytest.mark.usefixtures("_small_blocks")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_given_the_same_clusters_the_strengths_are_those_of_memory_to_the_bit(
-    files, tmp_path, small_blocks, dtype
+    files, tmp_path, dtype
 ):
     X, y = blobs(3000, 40, dtype=dtype)  # so wide that components are taken
     path, labels = files(X, y)
@@ -113,10 +114,11 @@ def test_given_the_same_clusters_the_strengths_are_those_of_memory_to_the_bit(
     assert np.array_equal(found.sample_strengths_, strengths[clusters])
 
 
+@pytest.mark.usefixtures("_small_blocks")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("reducer", ["pca", "scaled-pca", "none"])
 def test_up_to_32_features_the_whole_fit_is_that_of_memory(
-    files, tmp_path, small_blocks, dtype, reducer
+    files, tmp_path, dtype, reducer
 ):
     X, y = blobs(2000, 6, dtype=dtype)
     settings = StructuralSmoother(reducer=reducer, random_state=0, n_jobs=2)
@@ -330,6 +332,10 @@ class StopError(Exception):
     pass
 
 
+def raise_stop(*_, **__):
+    raise StopError
+
+
 STAGES = {
     "read": (line, "check_label_structure"),
     "reduce": (line, "reduction_from"),
@@ -356,11 +362,8 @@ def test_interrupted_after_any_stage_it_resumes_there(
             tmp_path / name, tmp_path / "o", smoother=settings, **named
         )
 
-    def stop(*_, **__):
-        raise StopError
-
     with monkeypatch.context() as patch:
-        patch.setattr(*STAGES[stage], stop)
+        patch.setattr(*STAGES[stage], raise_stop)
         with pytest.raises(StopError):
             fit()
     assert not (tmp_path / "o").exists()
@@ -427,8 +430,8 @@ def test_killed_between_trees_it_builds_only_those_that_are_missing(
 def test_other_data_or_settings_do_not_resume(tmp_path, files, monkeypatch):
     X, y = blobs(1000, 3)
     path, labels = files(X, y)
-    with monkeypatch.context() as patch, pytest.raises(StopError):
-        patch.setattr(line, "bound_regions", lambda *_, **__: raise_stop())
+    monkeypatch.setattr(line, "bound_regions", raise_stop)
+    with pytest.raises(StopError):
         fit_out_of_core(path, tmp_path / "o", labels=labels)
     with pytest.raises(OutputError, match="unfinished fit with other settings"):
         fit_out_of_core(
@@ -437,24 +440,16 @@ def test_other_data_or_settings_do_not_resume(tmp_path, files, monkeypatch):
     np.save(path, X + 1.0)
     with pytest.raises(OutputError, match="unfinished fit with other data"):
         fit_out_of_core(path, tmp_path / "o", labels=labels)
-    # More threads or memory are no other fit.
-    np.save(path, X)
-    os.utime(path, ns=(1, 1))
-    with pytest.raises(OutputError, match="other data"):
-        fit_out_of_core(path, tmp_path / "o", labels=labels)
-
-
-def raise_stop():
-    raise StopError
 
 
 def test_more_threads_or_memory_are_no_other_fit(tmp_path, files, monkeypatch):
     X, y = blobs(1000, 3)
     path, labels = files(X, y)
     settings = StructuralSmoother()  # without a seed: that of the first run is kept
-    with monkeypatch.context() as patch, pytest.raises(StopError):
-        patch.setattr(line, "bound_regions", lambda *_, **__: raise_stop())
+    monkeypatch.setattr(line, "bound_regions", raise_stop)
+    with pytest.raises(StopError):
         fit_out_of_core(path, tmp_path / "o", labels=labels, max_memory="3GB")
+    monkeypatch.undo()
     fit_out_of_core(
         path,
         tmp_path / "o",
@@ -479,7 +474,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_no_half(
     path, labels = files(X, y)
     with monkeypatch.context() as patch:
         patch.setattr(f"{module}.{function}", no_space)
-        with pytest.raises(OutputError, match="cannot spill to .*no space left") as e:
+        with pytest.raises(OutputError, match=r"cannot spill to .*no space left") as e:
             fit_out_of_core(path, tmp_path / "o", labels=labels)
     assert "\n" not in str(e.value)
     assert not (tmp_path / "o").exists()
@@ -497,7 +492,7 @@ def test_a_disk_that_fills_while_writing_the_result_leaves_no_result(
     path, labels = files(X, y)
     with monkeypatch.context() as patch:
         patch.setattr("structsmooth.outofcore.result.write_cluster_table", no_space)
-        with pytest.raises(OutputError, match="cannot write .*no space left"):
+        with pytest.raises(OutputError, match=r"cannot write .*no space left"):
             fit_out_of_core(path, tmp_path / "o", labels=labels)
     assert not (tmp_path / "o").exists()
     assert (tmp_path / "o.spill").exists()  # the work is not lost
@@ -576,7 +571,8 @@ def test_objects_of_the_user_are_refused_by_name(tmp_path, files):
             )
 
 
-def test_bad_rows_and_labels_are_named(tmp_path, files, small_blocks):
+@pytest.mark.usefixtures("_small_blocks")
+def test_bad_rows_and_labels_are_named(tmp_path, files):
     X, y = blobs(1000, 3)
     X[777, 1] = np.nan
     path, labels = files(X, y)
@@ -600,6 +596,8 @@ def test_bad_rows_and_labels_are_named(tmp_path, files, small_blocks):
     (tmp_path / "t.csv").write_text("a,y\n1,x\n2,\n")
     with pytest.raises(FileFormatError, match="label of row 2 is missing"):
         fit_out_of_core(tmp_path / "t.csv", tmp_path / "v", label="y")
+    # Nothing to resume, and so nothing left.
+    assert not [p for p in "opqrstuv" if list(tmp_path.glob(f"{p}*spill"))]
     assert not [p for p in "opqrstuv" if (tmp_path / p).exists()]
 
 
@@ -607,7 +605,9 @@ def test_a_feature_in_other_units_is_warned_of(tmp_path):
     X, y = blobs(500, 3)
     X[:, 2] *= 1000.0
     with pytest.warns(FeatureScaleWarning, match="feature 2"):
-        fit_out_of_core(X, tmp_path / "o", labels=y)
+        fit_out_of_core(
+            X, tmp_path / "o", labels=y, smoother=StructuralSmoother(n_clusters=2)
+        )
 
 
 def test_sizes_are_read_as_people_write_them():
@@ -646,9 +646,9 @@ print(peak_memory())
 
 
 def test_the_peak_of_memory_stays_under_the_limit(tmp_path):
-    n, limit = 600_000, 900_000_000
+    n, limit = 400_000, 700_000_000
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(n, 64)).astype(np.float32)  # 154 MB; in memory 0.9 GB or more
+    X = rng.normal(size=(n, 64)).astype(np.float32)  # 102 MB; in memory 0.73 GB
     X[:, :4] *= 9.0
     np.save(tmp_path / "X.npy", X)
     np.save(tmp_path / "y.npy", (X[:, 0] > 0).astype(np.int8))
@@ -704,7 +704,7 @@ def test_the_command_shows_the_table_and_exits_with_codes(tmp_path, files, monke
     assert got.exit_code == 0
     assert "Bayes error" in got.stdout
     assert "spanning trees" in got.stderr
-    got = run_app(app, [*common, "--max-memory", "1kB"])
+    got = run_app(app, [*common, "-q", "--max-memory", "1kB"])
     assert (got.exit_code, got.stderr.count("\n")) == (3, 1)
     assert "max_memory must be at least" in got.stderr
     monkeypatch.setattr("os.posix_fallocate", no_space)

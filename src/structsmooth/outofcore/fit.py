@@ -135,7 +135,14 @@ def fit_out_of_core(
         Progress(smoother.verbose > 0) as progress,
     ):
         warnings.simplefilter("always")
-        labels_of = _fit(smoother, request, limit, store, progress)
+        try:
+            labels_of = _fit(smoother, request, limit, store, progress)
+        except ValueError:
+            # Data or settings must change, so there is nothing to resume; but with
+            # more memory there is, once the clusters are found.
+            if not store.has(SIZES):
+                store.remove()
+            raise
         with progress.stage("write"):
             notes = list(
                 dict.fromkeys(" ".join(str(w.message).split()) for w in caught)

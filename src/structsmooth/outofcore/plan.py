@@ -17,7 +17,7 @@ _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 # Numbers in a block. Sums are taken block by block, so a block depends on the width of
 # the data only: another memory limit gives the same bits.
-BLOCK_NUMBERS = 2**22
+BLOCK_NUMBERS = 2**20
 LEAST_BLOCK_ROWS = 256
 # What compiled kernels, the allocator and small arrays take beside the planned ones.
 RESERVE = 250 * 10**6
