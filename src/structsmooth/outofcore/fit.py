@@ -275,11 +275,11 @@ class _Rows:
         """Type of the reduced features."""
         return self._source.dtype
 
-    def checked(self, _why: str) -> Iterator[NDArray[Any]]:
-        """Give the rows as they are, refusing what is not finite."""
+    def checked(self, why: str) -> Iterator[NDArray[Any]]:
+        """Give the rows as they are; the first look refuses what is not finite."""
         for first, blocks in self._pieces():
             for block in blocks:
-                yield check_features(block, first_row=first)
+                yield check_features(block, first_row=first) if why == "look" else block
                 first += len(block)
 
     def reduced(self, _why: str) -> Iterator[NDArray[Any]]:

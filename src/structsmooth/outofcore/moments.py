@@ -7,7 +7,7 @@ in memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -64,10 +64,13 @@ def find_moments(
     if reducer is None or reducer == "none":
         return found
 
-    scaled = (np.ldexp(block, -exponent) for block in blocks("mean"))
-    mean = running_sum(block.astype(np.float64) for block in scaled) / n_rows
-    scaled = (np.ldexp(block, -exponent) for block in blocks("variance"))
-    squares = running_sum((block - mean) ** 2 for block in scaled)
+    def scaled(why: str) -> Iterator[NDArray[Any]]:
+        for block in blocks(why):
+            yield np.ldexp(block, -exponent) if exponent else block
+
+    total = running_sum(block.astype(np.float64) for block in scaled("mean"))
+    mean = total / n_rows
+    squares = running_sum((block - mean) ** 2 for block in scaled("variance"))
     variance = np.where(low == high, 0.0, squares / n_rows)
     found |= {"mean": mean, "variance": variance}
     n_features = len(mean)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from structsmooth.bounds import BayesErrorBounds, region_bounds
 from structsmooth.outofcore.spill import Spill
+from structsmooth.plain import bounds_from_plain, bounds_to_plain
 from structsmooth.progress import Stage
 from structsmooth.tree.paths import prim_seconds
 
@@ -87,7 +87,9 @@ def bound_regions(
     **settings
         For `region_bounds`.
     """
-    bounds = {e["region"]: _from_plain(e["bounds"]) for e in spill.entries(BOUNDS)}
+    bounds = {
+        e["region"]: bounds_from_plain(e["bounds"]) for e in spill.entries(BOUNDS)
+    }
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     workload = sum(prim_seconds(int(size), width) for size in sizes)
 
@@ -113,32 +115,7 @@ def bound_regions(
         batch_size=1,
     )(delayed(one_region)(region) for region in left)
     for region, found in results:
-        spill.append(BOUNDS, {"region": region, "bounds": _to_plain(found)})
+        spill.append(BOUNDS, {"region": region, "bounds": bounds_to_plain(found)})
         bounds[region] = found
         stage.advance()
     return [bounds[region] for region in range(len(sizes))]
-
-
-def _to_plain(bounds: BayesErrorBounds) -> dict[str, Any]:
-    """Return bounds as JSON holds them, every digit of them."""
-    return {
-        field.name: value.tolist() if isinstance(value, np.ndarray) else value
-        for field in dataclasses.fields(bounds)
-        for value in [getattr(bounds, field.name)]
-    }
-
-
-def _from_plain(plain: dict[str, Any]) -> BayesErrorBounds:
-    pairs = np.array(plain["crossing_pairs"], dtype=np.int64).reshape(-1, 2)
-    counts = np.array(plain["crossing_counts"])
-    return BayesErrorBounds(
-        **plain
-        | {
-            "crossing_pairs": pairs,
-            "crossing_counts": counts if len(counts) else pairs[:, 0],
-            "class_counts": np.array(plain["class_counts"], dtype=np.int64),
-            "interval": tuple(plain["interval"]),
-            "lower_interval": tuple(plain["lower_interval"]),
-            "upper_interval": tuple(plain["upper_interval"]),
-        }
-    )
