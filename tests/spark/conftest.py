@@ -18,7 +18,8 @@ def spark():
     session = (
         SparkSession.builder.master("local-cluster[2,1,1024]")
         .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "4")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.execution.arrow.pyspark.enabled", "true")
         .config("spark.executorEnv.PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
         .config("spark.executorEnv.OMP_NUM_THREADS", "1")
@@ -33,7 +34,7 @@ def spark():
 def make_frame(spark):
     """Rows as a DataFrame of so many partitions, the first of them empty."""
 
-    def make(X, y, partitions=3):
+    def make(X, y, partitions=2):
         from pyspark.ml.linalg import Vectors
 
         rows = [

@@ -75,7 +75,7 @@ def frame(make_frame, data):
 @pytest.fixture(scope="module")
 def model(frame, spark):
     before = len(spark.sparkContext.statusTracker().getJobIdsForGroup())
-    fitted = SparkStructuralSmoother(nClusters=6).fit(frame)
+    fitted = SparkStructuralSmoother(nClusters=6, maxIter=5).fit(frame)
     fitted.n_jobs = len(spark.sparkContext.statusTracker().getJobIdsForGroup()) - before
     return fitted
 
@@ -150,7 +150,7 @@ def test_a_cluster_too_large_for_a_worker_is_sampled_openly(make_frame):
     X[:, 4:] = 0.01 * rng.normal(size=(1500, 36))  # four directions matter
     wide = make_frame(X, y)
     smoother = SparkStructuralSmoother(
-        clusterer="gmm", nClusters=4, nComponents=4, maxClusterRows=300
+        clusterer="gmm", maxIter=4, nClusters=2, nComponents=4, maxClusterRows=300
     )
     with pytest.warns(SampledClustersWarning, match="more than maxClusterRows=300"):
         fitted = smoother.fit(wide)
@@ -193,7 +193,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(spark, model, frame, data
         target=kill_an_executor, args=(spark, model.n_jobs - 1, killed)
     )
     killer.start()
-    fitted = SparkStructuralSmoother(nClusters=6).fit(again)
+    fitted = SparkStructuralSmoother(nClusters=6, maxIter=5).fit(again)
     killer.join()
     assert len(killed) == 1
     _, _, _, bounds = single_process(fitted, frame, data[0])
@@ -205,25 +205,30 @@ def slowly(labels):
     return labels
 
 
+@pytest.fixture(scope="module")
+def few(make_frame):
+    return make_frame(*skewed(40), partitions=1).cache()
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"features": "null"}, "featuresCol='features' must be a column of"),
         (
             {"features": "if(row = 3, null, features)"},
-            "featuresCol='features' is null in 1 of 2500 rows",
+            "featuresCol='features' is null in 1 of 40 rows",
         ),
         (
             {"label": "if(row < 5, null, label)"},
-            "labelCol='label' is null or NaN in 5 of 2500 rows",
+            "labelCol='label' is null or NaN in 5 of 40 rows",
         ),
         (
             {"label": "if(row < 2, double('nan'), 1.0d)"},
-            "labelCol='label' is null or NaN in 2 of 2500 rows",
+            "labelCol='label' is null or NaN in 2 of 40 rows",
         ),
         (
             {"features": "array(1.0d, if(row = 0, null, 2.0d))"},
-            "holds NaN, infinity or null in 1 of 2500 rows",
+            "holds NaN, infinity or null in 1 of 40 rows",
         ),
         (
             {"features": "if(row = 9, array(1.0d), array(1.0d, 2.0d))"},
@@ -233,18 +238,18 @@ def slowly(labels):
         ({"label": "row / 2"}, "holds fractions such as"),
     ],
 )
-def test_rows_that_cannot_be_used_are_one_clear_sentence(frame, change, message):
-    changed = frame.withColumns({k: F.expr(v) for k, v in change.items()})
+def test_rows_that_cannot_be_used_are_one_clear_sentence(few, change, message):
+    changed = few.withColumns({k: F.expr(v) for k, v in change.items()})
     with pytest.raises(InvalidInputError, match=message):
         SparkStructuralSmoother(nClusters=4).fit(changed)
 
 
-def test_wrong_columns_and_settings_are_refused_before_the_work(frame):
+def test_wrong_columns_and_settings_are_refused_before_the_work(few):
     with pytest.raises(InvalidInputError, match="featuresCol='x' is no column"):
-        SparkStructuralSmoother(featuresCol="x").fit(frame)
+        SparkStructuralSmoother(featuresCol="x").fit(few)
     with pytest.raises(InvalidInputError, match="alpha must be below"):
-        SparkStructuralSmoother(alpha=0.9).fit(frame)
+        SparkStructuralSmoother(alpha=0.9).fit(few)
     with pytest.raises(InvalidInputError, match="maxClusterRows must be a whole"):
-        SparkStructuralSmoother(maxClusterRows=0).fit(frame)
+        SparkStructuralSmoother(maxClusterRows=0).fit(few)
     with pytest.raises(TypeError):
         SparkStructuralSmoother(alpha=[1])

@@ -47,7 +47,8 @@ class SparkStructuralSmoother(
     and bounds and strengths are those of `StructuralSmoother`. Settings have its names
     in the manner of Spark: ``alpha``, ``beta``, ``reducer``, ``nComponents`` (0 is
     automatic), ``clusterer``, ``nClusters``, ``minClusterSize``,
-    ``correctForcedEdges``, ``ties``, ``confidence``, ``shrink``, ``seed``.
+    ``correctForcedEdges``, ``ties``, ``confidence``, ``shrink``, ``seed``; ``maxIter``
+    (20) is MLlib's.
 
     Parameters
     ----------
@@ -111,6 +112,7 @@ class SparkStructuralSmoother(
             facts.n_rows,
             settings["clusterer"],
             resolve_n_clusters(settings["n_clusters"], facts.n_rows, n_classes),
+            self.getMaxIter(),
             settings["random_state"],
         )
         rows = rows.withColumn("cluster", workers.assigner(assigner.assign)("x"))

@@ -120,7 +120,7 @@ class SparkStructuralSmootherModel(Model, SmootherParams, MLReadable, MLWritable
     def _soft_labels(self, label: Any, strength: Any) -> Any:
         """Return the column of `smooth_labels`, in Spark's own arithmetic."""
         classes = self.classes.tolist()
-        own = F.array_position(F.lit(classes), label)
+        own = F.call_function("array_position", F.lit(classes), label)
         unknown = F.raise_error(
             F.concat(
                 F.lit(f"{self.getLabelCol()!r} holds a label that fit did not see: "),

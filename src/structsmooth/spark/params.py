@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from pyspark.ml.param import Param, Params, TypeConverters
-from pyspark.ml.param.shared import HasFeaturesCol, HasLabelCol, HasSeed
+from pyspark.ml.param.shared import (
+    HasFeaturesCol,
+    HasLabelCol,
+    HasMaxIter,
+    HasSeed,
+)
 
 
 def _number_or_auto(value: Any) -> Any:
@@ -20,7 +25,7 @@ def _param(name: str, doc: str, converter: Any) -> Any:
     return Param(Params._dummy(), name, doc, typeConverter=converter)
 
 
-class SmootherParams(HasFeaturesCol, HasLabelCol, HasSeed):
+class SmootherParams(HasFeaturesCol, HasLabelCol, HasMaxIter, HasSeed):
     """Columns and settings; defaults are those of `StructuralSmoother`."""
 
     clusterCol = _param(
@@ -83,6 +88,7 @@ class SmootherParams(HasFeaturesCol, HasLabelCol, HasSeed):
             confidence=0.95,
             shrink=False,
             maxClusterRows=500_000,
+            maxIter=20,
             seed=0,
         )
 

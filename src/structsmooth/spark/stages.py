@@ -74,7 +74,12 @@ def fit_reduction(
 
 
 def fit_assigner(
-    rows: DataFrame, n_rows: int, clusterer: str, n_clusters: int, seed: int
+    rows: DataFrame,
+    n_rows: int,
+    clusterer: str,
+    n_clusters: int,
+    max_iter: int,
+    seed: int,
 ) -> Assigner:
     """Cluster a sample of the reduced rows, as large as the core takes it."""
     sample = rows.select(array_to_vector("x").alias("v"))
@@ -84,7 +89,8 @@ def fit_assigner(
     sample = sample.persist()
     try:
         kind = KMeans if clusterer == "kmeans" else GaussianMixture
-        model = kind(featuresCol="v", k=n_clusters, seed=seed).fit(sample)
+        search = kind(featuresCol="v", k=n_clusters, maxIter=max_iter, seed=seed)
+        model = search.fit(sample)
     finally:
         sample.unpersist()
     if clusterer == "kmeans":
