@@ -1,8 +1,8 @@
 """Eleven million rows on one machine, out of core, beside a million in memory.
 
-``python -m benchmarks.outofcore [ROWS] [FOLDER]`` makes data like HIGGS (11 000 000 rows
-of 28 float32), fits them under 4 GB in child processes, and writes ``outofcore.json`` and
-``.md`` into the results. FOLDER needs 4 GB for a while.
+``python -m benchmarks.outofcore [ROWS] [FOLDER]`` makes data like HIGGS (11 000 000
+rows of 28 float32), fits them under 4 GB in child processes, and writes
+``outofcore.json`` and ``.md`` into the results. FOLDER needs 4 GB for a while.
 """
 
 from __future__ import annotations
@@ -124,10 +124,10 @@ def lines(measured):
     page = [
         "# Out of core",
         "",
-        "Made by `python -m benchmarks.outofcore` (in `make bench`): generated rows of "
-        f"{FEATURES} float32 features, {JOBS} threads, a limit of {LIMIT / 1e9:g} GB "
-        "out of core, each fit in a process of its own. The ratios are to the mean of the "
-        "two fits in memory.",
+        "Made by `python -m benchmarks.outofcore` (in `make bench`): generated rows "
+        f"of {FEATURES} float32 features, {JOBS} threads, a limit of "
+        f"{LIMIT / 1e9:g} GB out of core, each fit in a process of its own. The ratios "
+        "are to the mean of the two fits in memory.",
         "",
         "| fit | rows | clusters | largest | wall, s | ratio | CPU, s | ratio "
         "| peak resident, GB |",

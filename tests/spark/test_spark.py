@@ -50,7 +50,8 @@ def assert_same_bounds(model, bounds):
     for mine, other in zip(model.clusterBounds, bounds, strict=True):
         assert np.array_equal(mine.crossing, other.crossing)
         assert np.array_equal(mine.class_counts, other.class_counts)
-        assert mine.interval == other.interval
+        # Without ids the rows come in another order, and sums round differently.
+        assert mine.interval == pytest.approx(other.interval, rel=1e-12)
     sizes = np.array([b.n_samples for b in bounds])
     strengths = solve_strengths(
         [b.lower for b in bounds],
