@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import threading
 import time
 
 import numpy as np
@@ -16,7 +14,11 @@ from pyspark.sql import functions as F  # noqa: N812
 from structsmooth import smooth_labels, solve_strengths
 from structsmooth.bounds import bounds_of_regions
 from structsmooth.errors import InvalidInputError, SampledClustersWarning
-from structsmooth.spark import SparkStructuralSmoother, SparkStructuralSmootherModel
+from structsmooth.spark import (
+    SparkStructuralSmoother,
+    SparkStructuralSmootherModel,
+    workers,
+)
 
 
 def skewed(n=2500, d=4, seed=0):
@@ -167,43 +169,38 @@ def test_a_cluster_too_large_for_a_worker_is_sampled_openly(make_frame):
     assert np.bincount(clusters).tolist() == sizes
 
 
-def kill_an_executor(spark, after_jobs, killed):
-    """Wait for a job, then kill one of the two workers' processes."""
-    tracker, app = (
-        spark.sparkContext.statusTracker(),
-        spark.sparkContext.applicationId,
-    )
-    start = len(tracker.getJobIdsForGroup())
-    while len(tracker.getJobIdsForGroup()) < start + after_jobs:
-        time.sleep(0.02)
-    lines = subprocess.run(
-        ["ps", "-eo", "pid,args", "-ww"], capture_output=True, text=True, check=True
-    ).stdout.splitlines()
-    mine = [s for s in lines if "CoarseGrainedExecutorBackend" in s and app in s]
-    java = [int(s.split()[0]) for s in mine if "java" in s.split()[1]]
-    os.kill(java[0], signal.SIGKILL)
-    killed.append(java[0])
+def fatal_once(bound, marker):
+    """Let the first tree kill the executor it is built in."""
+
+    def wrapped(rows):
+        try:
+            os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return bound(rows)
+        # This process was forked by a daemon, and that by the executor.
+        with open(f"/proc/{os.getppid()}/stat") as stream:
+            executor = int(stream.read().rsplit(")", 1)[1].split()[1])
+        with open(f"/proc/{executor}/cmdline") as stream:
+            assert "CoarseGrainedExecutorBackend" in stream.read()
+        os.kill(executor, signal.SIGKILL)
+        time.sleep(60)
+        raise RuntimeError("still alive")
+
+    return wrapped
 
 
-def test_a_worker_killed_in_the_middle_changes_nothing(spark, model, frame, data):
-    killed = []
-    slow = F.pandas_udf(slowly, "string")
-    again = frame.withColumn("label", slow("label"))
-    # The last two jobs count the classes of the regions and build the trees.
-    killer = threading.Thread(
-        target=kill_an_executor, args=(spark, model.n_jobs - 1, killed)
+def test_a_worker_killed_in_the_middle_changes_nothing(
+    frame, data, monkeypatch, tmp_path
+):
+    marker = str(tmp_path / "killed")
+    original = workers.bounder
+    monkeypatch.setattr(
+        workers, "bounder", lambda *args: fatal_once(original(*args), marker)
     )
-    killer.start()
-    fitted = SparkStructuralSmoother(nClusters=6, maxIter=5).fit(again)
-    killer.join()
-    assert len(killed) == 1
+    fitted = SparkStructuralSmoother(nClusters=6, maxIter=5).fit(frame)
+    assert os.path.exists(marker)
     _, _, _, bounds = single_process(fitted, frame, data[0])
     assert_same_bounds(fitted, bounds)
-
-
-def slowly(labels):
-    time.sleep(0.5)
-    return labels
 
 
 @pytest.fixture(scope="module")

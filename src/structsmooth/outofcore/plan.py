@@ -65,10 +65,15 @@ def memory_limit(max_memory: int | str | None) -> int:
 
 def peak_memory() -> int:
     """Return the largest resident memory that this process has had, 0 if unknown."""
+    with contextlib.suppress(OSError, StopIteration):
+        lines = Path("/proc/self/status").read_text().splitlines()
+        line = next(line for line in lines if line.startswith("VmHWM:"))
+        return int(line.split()[1]) * 1024
     try:
         import resource
     except ImportError:
         return 0
+    # This one counts what the process was before it became Python, too.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 
