@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types imports unit theory test-browser recipes bench picture clean
+.PHONY: help demo test test-browser test-spark lint types imports unit theory recipes bench picture clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -74,13 +74,21 @@ $(VENV)/.docs: pyproject.toml constraints.txt | $(BIN)/python
 docs: $(VENV)/.docs ## the documentation, into docs/_build/html; warnings are errors
 	$(BIN)/python -m sphinx -W --keep-going -q -c docs . docs/_build/html
 
+$(VENV)/.spark: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) -e '.[spark]' pytest hypothesis
+	@touch $(VENV)/.core $@
+
+test-spark: $(VENV)/.spark ## Spark with two workers in processes of their own; needs Java 17
+	$(BIN)/python -m pytest -q tests/spark
+
 $(VENV)/.bench: pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) -e '.[bench]'
 	@touch $(VENV)/.core $@
 
-bench: $(VENV)/.bench ## speed against peers, into benchmarks/results (about 15 minutes)
+bench: $(VENV)/.bench ## speed against peers, into benchmarks/results (about 30 minutes)
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.crossover | tee benchmarks/results/crossover.md
+	$(BIN)/python -m benchmarks.outofcore
 
 picture: $(VENV)/.test ## draw the picture in the README
 	$(BIN)/python examples/plot_map.py docs/map.png

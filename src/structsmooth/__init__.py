@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         flip_labels,
         smooth_labels,
     )
+    from structsmooth.outofcore import fit_out_of_core
     from structsmooth.shrinkage import Shrinkage, shrink_bounds
     from structsmooth.smoother import StructuralSmoother
     from structsmooth.strengths import (
@@ -66,6 +67,7 @@ _HOME_OF = {
     "euclidean_mst": "tree",
     "expand_rows": "labels",
     "find_suspects": "suspects",
+    "fit_out_of_core": "outofcore",
     "flip_labels": "labels",
     "henze_penrose_divergence": "divergence",
     "largest_free_beta": "strengths",
@@ -97,6 +99,7 @@ __all__ = [
     "euclidean_mst",
     "expand_rows",
     "find_suspects",
+    "fit_out_of_core",
     "flip_labels",
     "henze_penrose_divergence",
     "largest_free_beta",
@@ -111,7 +114,7 @@ __all__ = [
 
 
 # Rooms of their own, reached as structsmooth.metrics and so on.
-_ROOMS = ("boosting", "compare", "metrics", "plot", "report", "torch")
+_ROOMS = ("boosting", "compare", "metrics", "plot", "report", "spark", "torch")
 
 
 def __getattr__(name: str) -> Any:

@@ -244,21 +244,18 @@ def bounds_of_regions(
     # Parallel at one level only: over the regions, or inside a single one.
     n_threads = effective_n_jobs(n_jobs) if n_regions == 1 else 1
 
-    def one_region(rows: NDArray[np.int64]) -> BayesErrorBounds:
-        points = X[rows]
-        return region_bounds(
-            points.toarray() if hasattr(points, "toarray") else points,
-            coded[rows],
-            n_classes=n_classes,
-            correct_forced_edges=correct_forced_edges,
-            ties=ties,
-            confidence=confidence,
-            n_threads=n_threads,
-            workload=workload,
-        )
+    settings: dict[str, Any] = {
+        "n_classes": n_classes,
+        "correct_forced_edges": correct_forced_edges,
+        "ties": ties,
+        "confidence": confidence,
+        "n_threads": n_threads,
+        "workload": workload,
+    }
 
-    def some_regions(regions: list[int]) -> list[BayesErrorBounds]:
-        return [one_region(members[region]) for region in regions]
+    # A task carries its rows and no others, for joblib may send it to another machine.
+    def rows_of(task: list[int]) -> list[tuple[Any, NDArray[np.int64]]]:
+        return [(X[members[region]], coded[members[region]]) for region in task]
 
     # The largest first, so that no thread is left with a long job at the end; several
     # at a time, for to hand out a small one takes as long as to do it.
@@ -266,7 +263,7 @@ def bounds_of_regions(
     n_tasks = min(n_regions, TASKS_PER_JOB * effective_n_jobs(n_jobs))
     tasks = [order[start::n_tasks] for start in range(n_tasks)]
     results = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
-        delayed(some_regions)(task) for task in tasks
+        delayed(_some_regions)(rows_of(task), settings) for task in tasks
     )
     bounds: dict[int, BayesErrorBounds] = {}
     with (progress or Progress(False)).stage("spanning trees", n_regions) as stage:
@@ -275,6 +272,19 @@ def bounds_of_regions(
                 bounds[region] = result
                 stage.advance()
     return [bounds[region] for region in range(n_regions)]
+
+
+def _some_regions(
+    regions: list[tuple[Any, NDArray[np.int64]]], settings: dict[str, Any]
+) -> list[BayesErrorBounds]:
+    return [
+        region_bounds(
+            points.toarray() if hasattr(points, "toarray") else points,
+            coded,
+            **settings,
+        )
+        for points, coded in regions
+    ]
 
 
 def region_bounds(

@@ -63,6 +63,14 @@ DataArgument = Annotated[
         metavar="DATA", help="An npz, npy, csv, csv.gz, tsv or parquet file."
     ),
 ]
+DataOrDirectory = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DATA",
+        help="An npz, npy, csv, csv.gz, tsv or parquet file, or a directory of parquet "
+        "files.",
+    ),
+]
 Label = Annotated[
     str | None, typer.Option(help="Column (or npz array) that holds the labels.")
 ]
@@ -109,7 +117,7 @@ def root(
 
 @app.command()
 def fit(
-    data: DataArgument,
+    data: DataOrDirectory,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Directory for the result.")
     ],
@@ -156,6 +164,19 @@ def fit(
         typer.Option(help="npy file with a picture of each row, for the report."),
     ] = None,
     jobs: Annotated[int | None, typer.Option(help="Threads; -1 for all cores.")] = None,
+    max_memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Limit on memory, such as 4GB: data that need more are read in "
+            "pieces and sorted on disk. [default: half of this machine's]",
+            show_default=False,
+        ),
+    ] = None,
+    spill: Annotated[
+        Path | None,
+        typer.Option(help="Directory for that. [default: OUT.spill]"),
+    ] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -165,19 +186,17 @@ def fit(
     Writes strengths, soft labels, cluster table, settings and the fitted smoother.
     """
     with exit_codes():
-        from structsmooth.outputs import check_target
+        from structsmooth.outofcore import Request, fit_out_of_core, memory_limit
+        from structsmooth.outputs import check_target, read_summary
         from structsmooth.readers import read_dataset, read_images
         from structsmooth.report.pictures import check_images
         from structsmooth.smoother import StructuralSmoother
 
         check_target(output)
-        dataset = read_dataset(
-            data, label=label, labels=labels, drop=drop or (), header=header
-        )
         smoother = StructuralSmoother(
             alpha=_number_or_text(alpha),
             beta=_number_or_text(beta),
-            reducer=reducer or ("scaled-pca" if dataset.is_table else "pca"),
+            reducer=reducer or "pca",
             n_components=components,
             clusterer=clusterer,
             n_clusters=_number_or_text(clusters),
@@ -190,6 +209,25 @@ def fit(
             n_jobs=jobs,
             random_state=seed,
             verbose=int(not (quiet or as_json)),
+        )
+        request = Request(data, label, labels, tuple(drop or ()), header)
+        if reducer is None and request.is_table:
+            smoother.set_params(reducer="scaled-pca")
+        if request.exceeds(memory_limit(max_memory)):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # they are among the summary's notes
+                smoother = fit_out_of_core(
+                    **vars(request),
+                    output=output,
+                    smoother=smoother,
+                    max_memory=max_memory,
+                    spill=spill,
+                )
+            summary = read_summary(output)
+            _report(summary, smoother, output, as_json, quiet)
+            return
+        dataset = read_dataset(
+            data, label=label, labels=labels, drop=drop or (), header=header
         )
         pictures = None
         if images is not None:
@@ -526,13 +564,7 @@ def _fit_and_report(
     quiet: bool,
     images: Any = None,
 ) -> None:
-    from structsmooth.console import print_summary
-    from structsmooth.outputs import (
-        cluster_table,
-        summarize,
-        view_of_dataset,
-        write_results,
-    )
+    from structsmooth.outputs import summarize, view_of_dataset, write_results
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -544,11 +576,24 @@ def _fit_and_report(
     coded = smoother.encode(dataset.labels, len(dataset.X))
     view = view_of_dataset(smoother, dataset, images)
     summary = write_results(output, smoother, coded, summary, view)
+    _report(summary, smoother, output, as_json, quiet)
+
+
+def _report(
+    summary: dict[str, Any],
+    smoother: StructuralSmoother,
+    output: Path,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    from structsmooth.console import print_summary
+    from structsmooth.outputs import cluster_table
+
     if as_json:
         print(json.dumps(summary, indent=1, default=str))
         sys.stdout.flush()
         return
     if not quiet:
-        for note in notes:
+        for note in summary["notes"]:
             print(f"note: {note}", file=sys.stderr)
         print_summary(summary, cluster_table(smoother), output)

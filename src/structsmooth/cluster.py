@@ -7,6 +7,7 @@ into their nearest neighbor, and the regions are numbered 0, 1, ... without gaps
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import warnings
 from dataclasses import dataclass
@@ -93,6 +94,20 @@ def choose_min_size(n_classes: int) -> int:
     return max(10, n_classes)
 
 
+def resolve_n_clusters(n_clusters: int | str, n_rows: int, n_classes: int) -> int:
+    """Return how many clusters to look for, "auto" worked out."""
+    if n_clusters == "auto":
+        return choose_n_clusters(n_rows, n_classes)
+    return int(n_clusters)
+
+
+def resolve_min_size(min_cluster_size: int | str, n_classes: int) -> int:
+    """Return the smallest cluster that stands alone, "auto" worked out."""
+    if isinstance(min_cluster_size, str):
+        return choose_min_size(n_classes)
+    return min_cluster_size
+
+
 def fit_regions(
     X: Any,
     clusterer: Any = "kmeans",
@@ -128,20 +143,13 @@ def fit_regions(
     if not isinstance(clusterer, str):
         assigner, labels = _fit_foreign(X, clusterer, n_clusters, random_state)
     else:
-        count = (
-            choose_n_clusters(n_rows, n_classes)
-            if n_clusters == "auto"
-            else int(n_clusters)
-        )
+        count = resolve_n_clusters(n_clusters, n_rows, n_classes)
         fit = _fit_kmeans if clusterer == "kmeans" else _fit_gaussian_mixture
         assigner = fit(X, count, random_state)
         labels = assigner.assign(X)
-    min_size = (
-        choose_min_size(n_classes)
-        if isinstance(min_cluster_size, str)
-        else min_cluster_size
+    return _merge_small(
+        X, assigner, labels, resolve_min_size(min_cluster_size, n_classes)
     )
-    return _merge_small(X, assigner, labels, min_size)
 
 
 def check_clusterer(
@@ -183,30 +191,64 @@ def _size_parameter(clusterer: Any) -> str | None:
 
 
 def _fit_kmeans(X: Any, n_clusters: int, random_state: Any) -> Assigner:
+    order = _order_of_rows(X)
+    draws = kmeans_sample(X.shape[0], n_clusters, random_state)
+    return kmeans_centers(
+        X[order if draws is None else order[draws]],
+        n_clusters,
+        random_state,
+        full=draws is None,
+    )
+
+
+def kmeans_sample(
+    n_rows: int, n_clusters: int, random_state: Any
+) -> NDArray[np.int64] | None:
+    """Return which rows k-means looks at, as places in their order; None for all."""
+    if n_rows <= FULL_KMEANS:
+        return None
+    draws: NDArray[np.int64] = check_random_state(random_state).permutation(n_rows)
+    return draws[: kmeans_sample_size(n_rows, n_clusters)]
+
+
+def kmeans_sample_size(n_rows: int, n_clusters: int) -> int:
+    """Return how many rows k-means looks at."""
+    if n_rows <= FULL_KMEANS:
+        return n_rows
+    return min(n_rows, max(BATCH_SAMPLE, 512 * n_clusters))
+
+
+def kmeans_centers(
+    X: Any, n_clusters: int, random_state: Any, *, full: bool
+) -> NearestCenter:
+    """Return the centers of these rows, by Lloyd's algorithm or by mini-batches."""
     options: dict[str, Any] = {
         "n_clusters": n_clusters,
         "n_init": 1,
         "random_state": random_state,
     }
-    order = _order_of_rows(X)
-    if X.shape[0] <= FULL_KMEANS:
-        model = KMeans(**options).fit(X[order])
+    if full:
+        model = KMeans(**options)
     else:
-        n_sample = min(X.shape[0], max(BATCH_SAMPLE, 512 * n_clusters))
-        draws = check_random_state(random_state).permutation(X.shape[0])[:n_sample]
-        model = MiniBatchKMeans(
-            batch_size=MINI_BATCH, compute_labels=False, **options
-        ).fit(X[order[draws]])
-    return NearestCenter(np.asarray(model.cluster_centers_, dtype=np.float64))
+        model = MiniBatchKMeans(batch_size=MINI_BATCH, compute_labels=False, **options)
+    centers = model.fit(X).cluster_centers_
+    return NearestCenter(np.asarray(centers, dtype=np.float64))
 
 
 def _fit_gaussian_mixture(X: Any, n_clusters: int, random_state: Any) -> Assigner:
     if sp.issparse(X):
         X = X.toarray()
+    return gaussian_mixture(X[_order_of_rows(X)], n_clusters, random_state)
+
+
+def gaussian_mixture(
+    X: NDArray[Any], n_clusters: int, random_state: Any
+) -> GaussianAssigner:
+    """Return the mixture fitted to these rows in this order."""
     # The usual 1e-6 on the diagonal, but in the units of the data.
     ridge = 1e-6 * float(X.var(axis=0, dtype=np.float64).mean()) or 1e-6
     model = GaussianMixture(n_clusters, reg_covar=ridge, random_state=random_state)
-    model.fit(X[_order_of_rows(X)])
+    model.fit(X)
     return GaussianAssigner(
         weights=model.weights_,
         means=model.means_,
@@ -242,10 +284,6 @@ def _fit_foreign(
 def _merge_small(
     X: Any, assigner: Assigner, labels: NDArray[np.int64], min_size: int
 ) -> Regions:
-    """Merge the smallest cluster into its nearest neighbor until all are large enough.
-
-    A merged cluster counts with its joint center and size from then on.
-    """
     n_clusters = assigner.n_clusters
     labels = labels.copy()
     noise = labels < 0
@@ -253,7 +291,23 @@ def _merge_small(
         nearest = NearestCenter(_centers(X, labels, n_clusters))
         labels[noise] = nearest.assign(X[noise])
     sizes = np.bincount(labels, minlength=n_clusters).astype(np.float64)
-    centers = _centers(X, labels, n_clusters)
+    regions = merge_small(assigner, sizes, _centers(X, labels, n_clusters), min_size)
+    return dataclasses.replace(regions, labels=regions.region_of_cluster[labels])
+
+
+def merge_small(
+    assigner: Assigner,
+    sizes: NDArray[np.float64],
+    centers: NDArray[np.float64],
+    min_size: int,
+) -> Regions:
+    """Merge the smallest cluster into its nearest neighbor until all are large enough.
+
+    A merged cluster counts with its joint center and size from then on. The regions
+    have no ``labels`` yet.
+    """
+    n_clusters = assigner.n_clusters
+    sizes, centers = sizes.copy(), centers.copy()
     target = np.arange(n_clusters)
     alive = sizes > 0
     n_merged = 0
@@ -285,7 +339,7 @@ def _merge_small(
             stacklevel=2,
         )
     return Regions(
-        labels=region_of_cluster[labels],
+        labels=np.empty(0, dtype=np.int64),
         centers=centers[alive],
         assigner=assigner,
         region_of_cluster=region_of_cluster,
@@ -323,9 +377,16 @@ def _order_of_rows(X: Any) -> NDArray[np.int64]:
         mean = np.asarray(X.mean(axis=0)).ravel()
         distance = np.asarray(X.multiply(X).sum(axis=1)).ravel() - 2.0 * (X @ mean)
     else:
-        centered = X - X.mean(axis=0, dtype=np.float64)
-        distance = np.einsum("ij,ij->i", centered, centered)
+        distance = squared_distances(X, X.mean(axis=0, dtype=np.float64))
     return np.argsort(distance, kind="stable")
+
+
+def squared_distances(
+    X: NDArray[Any], point: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return each row's squared distance from a point."""
+    centered = X - point
+    return np.asarray(np.einsum("ij,ij->i", centered, centered))
 
 
 def seed_of(random_state: Any) -> int | None:

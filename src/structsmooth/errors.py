@@ -25,3 +25,7 @@ class TiedDistancesWarning(StructsmoothWarning):
 
 class FeatureScaleWarning(StructsmoothWarning):
     """One feature has so large a unit that it alone decides the distances."""
+
+
+class SampledClustersWarning(StructsmoothWarning):
+    """Clusters too large for one worker are judged by a sample of their rows."""

@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ UNFINISHED = ".unfinished-"
 # What an earlier fit, or a report of it, may have left, and would contradict this one.
 OF_EARLIER_FITS = {
     "soft_labels.npy",
+    "clusters.npy",
     SUSPECTS,
     VIEW_NAME,
     "report.html",
@@ -165,15 +167,18 @@ def summarize(smoother: StructuralSmoother, notes: list[str]) -> dict[str, Any]:
 def write_results(
     directory: str | Path,
     smoother: StructuralSmoother,
-    coded: NDArray[np.int64],
+    coded: NDArray[np.int64] | None,
     summary: dict[str, Any],
     view: View | None = None,
+    write_files: Callable[[Path], list[str]] | None = None,
 ) -> dict[str, Any]:
     """Write a result directory and return its summary.
 
     All files are written to a folder inside the directory and moved when they are
     complete, the summary last: what has a summary is complete. An earlier result is
-    replaced; any other directory with something in it is left alone.
+    replaced; any other directory with something in it is left alone. ``write_files``
+    writes all but the summary into a folder and returns the names; by default it is
+    given what is in memory.
     """
     target = Path(directory)
     check_target(target)
@@ -183,11 +188,11 @@ def write_results(
         workshop = Path(tempfile.mkdtemp(dir=target, prefix=UNFINISHED))
     try:
         with wrapped_errors(target):
-            summary = {
-                "format": FORMAT,
-                **summary,
-                "files": _write_files(workshop, smoother, coded, view),
-            }
+            if write_files is not None:
+                files = write_files(workshop)
+            else:
+                files = _write_files(workshop, smoother, coded, view)
+            summary = {"format": FORMAT, **summary, "files": files}
             text = json.dumps(summary, indent=1, default=str) + "\n"
             (workshop / SUMMARY).write_text(text, encoding="utf-8")
     except BaseException:
@@ -240,10 +245,8 @@ def _is_ours(directory: Path) -> bool:
     return isinstance(summary, dict) and summary.get("format") == FORMAT
 
 
-def read_result(
-    directory: str | Path,
-) -> tuple[StructuralSmoother, NDArray[np.int64], dict[str, Any]]:
-    """Read back the smoother, the class numbers and the summary of a result."""
+def read_summary(directory: str | Path) -> dict[str, Any]:
+    """Read the summary of a result."""
     source = Path(directory)
     try:
         text = (source / SUMMARY).read_text(encoding="utf-8")
@@ -251,9 +254,21 @@ def read_result(
         raise FileFormatError(
             f"{source} is not a result of 'structsmooth fit': it has no {SUMMARY}"
         ) from None
-    smoother = StructuralSmoother.load(source / FILE_NAME)
     try:
         summary: dict[str, Any] = json.loads(text)
+    except ValueError as error:
+        raise FileFormatError(f"{source} is damaged") from error
+    return summary
+
+
+def read_result(
+    directory: str | Path,
+) -> tuple[StructuralSmoother, NDArray[np.int64], dict[str, Any]]:
+    """Read back the smoother, the class numbers and the summary of a result."""
+    source = Path(directory)
+    summary = read_summary(source)
+    smoother = StructuralSmoother.load(source / FILE_NAME)
+    try:
         coded = check_codes(
             np.load(source / "labels.npy", allow_pickle=False), len(smoother.classes_)
         )
@@ -298,13 +313,13 @@ def report_of_result(
 def _write_files(
     directory: Path,
     smoother: StructuralSmoother,
-    coded: NDArray[np.int64],
+    coded: Any,
     view: View | None,
 ) -> list[str]:
     smoother.save(directory / FILE_NAME)
     np.save(directory / "labels.npy", coded)
     np.save(directory / "strengths.npy", smoother.sample_strengths_)
-    _write_csv(directory / "clusters.csv", cluster_table(smoother))
+    write_cluster_table(directory, smoother)
     names = ["strengths.npy", "clusters.csv", FILE_NAME, "labels.npy"]
     if smoother.suspects_ is not None and len(smoother.suspects_):
         _write_csv(directory / SUSPECTS, suspect_table(smoother, coded))
@@ -325,6 +340,11 @@ def _write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
         writer = csv.DictWriter(stream, fieldnames=list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
+
+
+def write_cluster_table(directory: Path, smoother: StructuralSmoother) -> None:
+    """Write the table of the clusters as csv."""
+    _write_csv(directory / "clusters.csv", cluster_table(smoother))
 
 
 def _plain(value: Any) -> Any:

@@ -69,15 +69,15 @@ def read_dataset(
     path = Path(path)
     if label is not None and labels is not None:
         raise FileFormatError("--label and --labels both name the labels: give one")
-    _check_is_file(path)
+    check_is_file(path)
     name = path.name.lower()
     wish = Wish(label, tuple(drop), features, text_labels)
     try:
         if name.endswith(".npz"):
             data = _read_npz(path, label)
         elif name.endswith(".npy"):
-            X = _read_npy(path)
-            data = Dataset(_as_rows(X, path), None, sample_shape=_sample_shape(X))
+            X = read_npy(path)
+            data = Dataset(as_rows(X, path), None, sample_shape=_sample_shape(X))
         elif name.endswith((".csv", ".csv.gz", ".tsv", ".tsv.gz")):
             data = read_csv(path, wish, header)
         elif name.endswith((".parquet", ".pq")):
@@ -101,7 +101,8 @@ def read_dataset(
     return data
 
 
-def _check_is_file(path: Path) -> None:
+def check_is_file(path: Path) -> None:
+    """Refuse what is not there, or is a directory."""
     try:
         if path.is_dir():
             raise FileFormatError(f"{path} is a directory, expected a file ({KINDS})")
@@ -129,7 +130,7 @@ def _read_npz(path: Path, label: str | None) -> Dataset:
                 raise FileFormatError(f"{path} has no array {label!r} for the labels")
             X = bundle[pair[0]]
             shape = _sample_shape(X)
-            X = _as_rows(X, path)
+            X = as_rows(X, path)
             y = bundle[label_name] if label_name in names else None
     except (
         zipfile.BadZipFile,
@@ -147,7 +148,8 @@ def _read_npz(path: Path, label: str | None) -> Dataset:
     return Dataset(X, y, sample_shape=shape)
 
 
-def _read_npy(path: Path) -> NDArray[Any]:
+def read_npy(path: Path) -> NDArray[Any]:
+    """Return the array of a npy file as a memory map."""
     try:
         array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError) as error:
@@ -165,7 +167,7 @@ def _npy_error(path: Path, error: Exception) -> FileFormatError:
     return FileFormatError(f"{path} is damaged or not a NumPy file")
 
 
-def _as_rows(X: NDArray[Any], path: Path) -> NDArray[Any]:
+def as_rows(X: NDArray[Any], path: Path) -> NDArray[Any]:
     """Return one row a sample; what float32 holds exactly, such as pixels, as that."""
     if X.ndim < 2 or X.size == 0:
         raise FileFormatError(
@@ -183,18 +185,18 @@ def _sample_shape(X: NDArray[Any]) -> tuple[int, ...] | None:
 def read_images(path: str | Path) -> NDArray[Any]:
     """Read images of the rows, mapped into memory, from an npy file."""
     path = Path(path)
-    _check_is_file(path)
+    check_is_file(path)
     try:
-        return _read_npy(path)
+        return read_npy(path)
     except OSError as error:
         raise FileFormatError(f"cannot read {path}: {error}") from None
 
 
 def _read_labels(path: Path, as_text: bool) -> NDArray[Any]:
-    _check_is_file(path)
+    check_is_file(path)
     try:
         if path.suffix.lower() == ".npy":
-            return np.asarray(_read_npy(path))
+            return np.asarray(read_npy(path))
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError:
         raise FileFormatError(f"{path} is not a text file of labels") from None

@@ -126,7 +126,7 @@ def fit_reduction(
         For truncated decompositions and for a transformer that has none of its own.
     """
     check_reducer(reducer, n_components, X.shape)
-    if _is_transformer(reducer):
+    if is_transformer(reducer):
         _refuse_constant(X)
         return _fit_transformer(X, reducer, n_components, random_state)
     exponent = _extreme_exponent(X)
@@ -140,7 +140,7 @@ def fit_reduction(
     if reducer == "scaled-pca":
         scale = np.sqrt(np.where(variance > 0.0, variance, 1.0))
     else:
-        _warn_about_scale(variance)
+        warn_about_scale(variance)
     if n_components is None and X.shape[1] <= KEEP_FEATURES:
         # The center is left where it is too: moving it would round the digits
         # of discrete data apart that are exactly equal.
@@ -157,7 +157,7 @@ def check_reducer(
     reducer: Any, n_components: int | None, shape: tuple[int, int]
 ) -> None:
     """Refuse settings that `fit_reduction` cannot use, before any work is done."""
-    if _is_transformer(reducer):
+    if is_transformer(reducer):
         if n_components is not None and "n_components" not in reducer.get_params():
             raise InvalidInputError(
                 f"n_components={n_components!r} was given, but the reducer "
@@ -177,7 +177,8 @@ def check_reducer(
         check_integer(n_components, "n_components", 1, min(shape))
 
 
-def _is_transformer(reducer: Any) -> bool:
+def is_transformer(reducer: Any) -> bool:
+    """Whether a reducer is an object of the user's, not a name."""
     return hasattr(reducer, "fit") and hasattr(reducer, "transform")
 
 
@@ -193,13 +194,21 @@ def _principal_components(
     else:
         solver = "randomized"
     pca = PCA(n_components=most, svd_solver=solver, random_state=random_state).fit(X)
-    kept = most
-    if n_components is None:
-        held = np.cumsum(pca.explained_variance_ratio_)
-        kept = min(most, int(np.searchsorted(held, KEEP_VARIANCE)) + 1)
+    kept = how_many_components(pca.explained_variance_ratio_, n_components)
     if kept == X.shape[1]:
         return None
     return np.asarray(pca.components_[:kept], dtype=np.float64)
+
+
+def how_many_components(
+    variance_ratio: NDArray[np.float64], n_components: int | None
+) -> int:
+    """Return how many of the leading components are kept."""
+    most = len(variance_ratio)
+    if n_components is not None:
+        return min(most, n_components)
+    held = np.cumsum(variance_ratio)
+    return min(most, int(np.searchsorted(held, KEEP_VARIANCE)) + 1)
 
 
 def _fit_transformer(
@@ -215,13 +224,16 @@ def _fit_transformer(
 
 
 def _extreme_exponent(X: Any) -> int:
-    """Return the power of two in X if its squares would overflow or vanish, else 0."""
     values = X.data if sp.issparse(X) else X
     if values.size == 0:
         return 0
-    largest = max(abs(float(values.min())), abs(float(values.max())))
-    power = int(np.frexp(largest)[1])
-    usual = 40 if X.dtype == np.float32 else 300
+    return extreme_exponent(float(values.min()), float(values.max()), X.dtype)
+
+
+def extreme_exponent(smallest: float, largest: float, dtype: np.dtype[Any]) -> int:
+    """Return the power of two in data whose squares leave the range, else 0."""
+    power = int(np.frexp(max(abs(smallest), abs(largest)))[1])
+    usual = 40 if dtype == np.float32 else 300
     return power if abs(power) > usual else 0
 
 
@@ -239,6 +251,11 @@ def _refuse_constant(X: Any) -> None:
         spread = (X.max(axis=0) - X.min(axis=0)).toarray()
     else:
         spread = X.max(axis=0) - X.min(axis=0)
+    refuse_constant(spread)
+
+
+def refuse_constant(spread: NDArray[Any]) -> None:
+    """Refuse data whose features all have a spread of 0."""
     if not spread.any():
         raise InvalidInputError(
             "X is constant in every feature, so nothing tells its rows apart"
@@ -257,7 +274,8 @@ def _mean_and_variance(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]
     return X.mean(axis=0, dtype=np.float64), variance
 
 
-def _warn_about_scale(variance: NDArray[np.float64]) -> None:
+def warn_about_scale(variance: NDArray[np.float64]) -> None:
+    """Warn if one feature decides the distances by its unit alone."""
     spread = np.sqrt(variance[variance > 0.0])
     ratio = float(spread.max() / np.median(spread))
     if ratio > SCALE_RATIO:

@@ -282,32 +282,10 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
                         shrink=self.shrink,
                         n_jobs=self.n_jobs,
                     )
-        self.bayes_error_bounds_ = combine_bounds(self.cluster_bounds_)
-        self.bayes_error_lower_ = np.array([b.lower for b in self.cluster_bounds_])
-        self.bayes_error_upper_ = np.array([b.upper for b in self.cluster_bounds_])
-        self._warn_about_ties()
-
-        sizes = np.bincount(self.cluster_labels_)
-        self.cluster_weights_ = sizes / sizes.sum()
-        self._follow_regions()
-        # The mean is the trees' to say, whatever the strengths follow: neighborhoods
-        # overlap more than the classes do.
-        self.alpha_, self.beta_ = resolve_alpha_beta(
-            self.alpha,
-            self.beta,
-            self.bayes_error_lower_,
-            self.cluster_weights_,
-            n_classes,
-        )
-        where = (self.bayes_error_, self.region_weights_)
-        strengths = solve_strengths(
-            *where, self.alpha_, self.beta_, n_classes=n_classes
-        )
-        self.bias_ = bayes_error_bias(strengths, *where, n_classes=n_classes)
-        self.uniform_bias_ = bayes_error_bias(self.alpha_, *where, n_classes=n_classes)
+        strengths = self._solve(n_classes)
         self.sample_strengths_ = strengths[self.region_labels_]
-        self.strengths_ = strengths
         if self.regions == "point":
+            sizes = np.bincount(self.cluster_labels_)
             sums = np.bincount(self.cluster_labels_, self.sample_strengths_)
             self.strengths_ = sums / sizes
         return self
@@ -401,7 +379,7 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
             coded,
             self.sample_strengths_,
             len(self.classes_),
-            self._spread(coded, self.cluster_labels_, near),
+            self.spread_of(coded, self.cluster_labels_, near),
         )
 
     def encode(self, y: ArrayLike, n_rows: int | None = None) -> NDArray[np.int64]:
@@ -510,15 +488,28 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
             clusters = self.regions_.assign(features)
             if self.points_ is not None:
                 near = self.points_.neighbors_of(features, clusters, self.n_jobs)
-        return self._spread(coded, clusters, near)
+        return self.spread_of(coded, clusters, near)
 
-    def _spread(
+    def spread_of(
         self,
         coded: NDArray[np.int64],
         clusters: NDArray[np.int64],
-        near: NDArray[np.int64] | None,
+        near: NDArray[np.int64] | None = None,
     ) -> NDArray[np.float64] | None:
-        """Return where the mass of rows goes, by their clusters or their neighbors."""
+        """Return where the mass of rows goes, by their clusters or their neighbors.
+
+        Parameters
+        ----------
+        coded, clusters : ndarray of shape (n,)
+            Class numbers and clusters of the rows.
+        near : ndarray of shape (n, k), optional
+            Training rows near each of them, if ``regions="point"``.
+
+        Returns
+        -------
+        ndarray of shape (n, K) or None
+            Shares for `smooth_labels`; None for even ones.
+        """
         if self.spread == "even":
             return None
         whole = shares_of_whole(self.bayes_error_bounds_)
@@ -534,6 +525,33 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
         straight = coded.copy()
         straight[found.rows] = found.likely
         return replace(found, likely=self.classes_[found.likely]), straight
+
+    def _solve(self, n_classes: int) -> NDArray[np.float64]:
+        """Set and return the strengths of the regions, from the clusters' bounds."""
+        self.bayes_error_bounds_ = combine_bounds(self.cluster_bounds_)
+        self.bayes_error_lower_ = np.array([b.lower for b in self.cluster_bounds_])
+        self.bayes_error_upper_ = np.array([b.upper for b in self.cluster_bounds_])
+        self._warn_about_ties()
+        sizes = np.array([b.n_samples for b in self.cluster_bounds_])
+        self.cluster_weights_ = sizes / sizes.sum()
+        self._follow_regions()
+        # The mean is the trees' to say, whatever the strengths follow: neighborhoods
+        # overlap more than the classes do.
+        self.alpha_, self.beta_ = resolve_alpha_beta(
+            self.alpha,
+            self.beta,
+            self.bayes_error_lower_,
+            self.cluster_weights_,
+            n_classes,
+        )
+        where = (self.bayes_error_, self.region_weights_)
+        strengths = solve_strengths(
+            *where, self.alpha_, self.beta_, n_classes=n_classes
+        )
+        self.bias_ = bayes_error_bias(strengths, *where, n_classes=n_classes)
+        self.uniform_bias_ = bayes_error_bias(self.alpha_, *where, n_classes=n_classes)
+        self.strengths_ = strengths
+        return strengths
 
     def _follow_regions(self) -> None:
         """Set what the strengths follow, and what follows it."""
@@ -592,7 +610,7 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
                 f"equal distances leave {tied:.0%} of the spanning trees' edges to the "
                 "order of the rows; pass ties='average' for data with many ties",
                 TiedDistancesWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def __sklearn_tags__(self) -> Any:

@@ -146,9 +146,9 @@ def write_arrays(
         for name, content in (others or {}).items():
             _add(bundle, name, content)
         for name, array in arrays.items():
-            buffer = io.BytesIO()
-            np.lib.format.write_array(buffer, np.asarray(array), allow_pickle=False)
-            _add(bundle, f"{name}.npy", buffer.getvalue())
+            # Streamed, for an array can be a memory map larger than memory.
+            with bundle.open(_entry(f"{name}.npy"), "w", force_zip64=True) as stream:
+                np.lib.format.write_array(stream, np.asarray(array), allow_pickle=False)
 
 
 def versions() -> dict[str, str]:
@@ -414,7 +414,11 @@ def _scalar_or_pair(value: Any) -> Any:
 
 
 def _add(bundle: zipfile.ZipFile, name: str, content: bytes) -> None:
+    bundle.writestr(_entry(name), content)
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
     # A fixed date, so that the same smoother is the same file.
     entry = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
     entry.compress_type = zipfile.ZIP_DEFLATED
-    bundle.writestr(entry, content)
+    return entry

@@ -5,6 +5,7 @@ Errors name the file, and the line or row and column in it.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import gzip
 import zlib
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from structsmooth.errors import FileFormatError
 
 CSV_ROWS = 20_000
+PARQUET_ROWS = 65_536
 
 
 @dataclass(frozen=True)
@@ -62,12 +64,31 @@ class Wish(NamedTuple):
     text_labels: bool
 
 
+class Piece(NamedTuple):
+    """Some rows of a table: features, labels as they stand, names of the features."""
+
+    X: NDArray[np.float64]
+    y: Any
+    feature_names: list[str]
+
+
 def read_csv(path: Path, wish: Wish, header: bool | None) -> Dataset:
     """Read a text table, compressed or not."""
+    pieces = list(csv_pieces(path, wish, header))
+    y = None
+    if wish.label is not None:
+        cells = [cell for piece in pieces for cell in piece.y]
+        y = labels_from_text(cells, path, wish.text_labels)
+    X = np.concatenate([piece.X for piece in pieces])
+    return Dataset(X, y, pieces[0].feature_names, True)
+
+
+def csv_pieces(path: Path, wish: Wish, header: bool | None) -> Iterator[Piece]:
+    """Read a text table some rows at a time, its labels as text."""
     opened = gzip.open if path.name.lower().endswith(".gz") else open
     try:
         with opened(path, "rt", encoding="utf-8-sig", newline="") as stream:
-            return _parse_csv(stream, path, wish, header)
+            yield from _parse_csv(stream, path, wish, header)
     except UnicodeDecodeError:
         raise FileFormatError(f"{path} is not a text file in UTF-8") from None
     except (EOFError, gzip.BadGzipFile, zlib.error):
@@ -76,7 +97,9 @@ def read_csv(path: Path, wish: Wish, header: bool | None) -> Dataset:
         raise FileFormatError(f"{path} is not a csv file: {error}") from None
 
 
-def _parse_csv(stream: Any, path: Path, wish: Wish, header: bool | None) -> Dataset:
+def _parse_csv(
+    stream: Any, path: Path, wish: Wish, header: bool | None
+) -> Iterator[Piece]:
     lines = _Numbered(stream)
     reader = csv.reader(lines, delimiter=_delimiter(lines), strict=True)
     first = next((row for row in reader if any(cell.strip() for cell in row)), None)
@@ -88,15 +111,18 @@ def _parse_csv(stream: Any, path: Path, wish: Wish, header: bool | None) -> Data
         [c.strip() for c in first] if header else [str(i) for i in range(len(first))]
     )
     columns, label_column = _choose_columns(names, wish, path)
-    parts: list[NDArray[np.float64]] = []
-    label_cells: list[str] = []
+    chosen = [names[column] for column in columns]
     chunk: list[list[str]] = [] if header else [first]
     first_of_chunk = 0
 
-    def convert() -> None:
-        parts.append(_numbers(chunk, columns, names, path, first_of_chunk))
+    def convert() -> Piece:
+        cells = None
         if label_column is not None:
-            label_cells.extend(row[label_column].strip() for row in chunk)
+            cells = [row[label_column].strip() for row in chunk]
+            refuse_missing(cells, path, first_of_chunk)
+        return Piece(
+            _numbers(chunk, columns, names, path, first_of_chunk), cells, chosen
+        )
 
     for row in reader:
         if not row:
@@ -108,15 +134,11 @@ def _parse_csv(stream: Any, path: Path, wish: Wish, header: bool | None) -> Data
             )
         chunk.append(row)
         if len(chunk) == CSV_ROWS:
-            convert()
+            yield convert()
             first_of_chunk += len(chunk)
             chunk = []
-    if chunk or not parts:
-        convert()
-    y = None
-    if label_column is not None:
-        y = labels_from_text(label_cells, path, wish.text_labels)
-    return Dataset(np.concatenate(parts), y, [names[c] for c in columns], True)
+    if chunk or first_of_chunk == 0:
+        yield convert()
 
 
 class _Numbered:
@@ -175,6 +197,26 @@ def _numbers(
 
 def read_parquet(path: Path, wish: Wish) -> Dataset:
     """Read a parquet file."""
+    with _parquet_errors(path) as pq:
+        table = pq.read_table(path)
+    piece = _piece_of_table(table, path, wish)
+    return Dataset(piece.X, piece.y, piece.feature_names, True)
+
+
+def parquet_pieces(path: Path, wish: Wish) -> Iterator[Piece]:
+    """Read a parquet file some rows at a time."""
+    with _parquet_errors(path) as pq:
+        import pyarrow as pa
+
+        source = pq.ParquetFile(path)
+        # One batch after the other: reading ahead would hold whole row groups.
+        for batch in source.iter_batches(PARQUET_ROWS, use_threads=False):
+            if batch.num_rows:
+                yield _piece_of_table(pa.Table.from_batches([batch]), path, wish)
+
+
+@contextlib.contextmanager
+def _parquet_errors(path: Path) -> Iterator[Any]:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -183,9 +225,14 @@ def read_parquet(path: Path, wish: Wish) -> Dataset:
             "reading parquet needs pyarrow: pip install 'structsmooth[parquet]'"
         ) from None
     try:
-        table = pq.read_table(path)
+        yield pq
     except (pa.ArrowInvalid, pa.ArrowException) as error:
         raise FileFormatError(f"{path} is damaged or not a parquet file") from error
+
+
+def _piece_of_table(table: Any, path: Path, wish: Wish) -> Piece:
+    import pyarrow as pa
+
     names = [str(name) for name in table.column_names]
     columns, label_column = _choose_columns(names, wish, path)
     features = []
@@ -212,7 +259,7 @@ def read_parquet(path: Path, wish: Wish) -> Dataset:
             raise FileFormatError(f"{path}, column {wish.label!r}: labels are missing")
         y = np.array(values.to_pylist())
     X = np.column_stack(features)
-    return Dataset(X, y, [names[column] for column in columns], True)
+    return Piece(X, y, [names[column] for column in columns])
 
 
 def _choose_columns(
@@ -247,9 +294,7 @@ def _choose_columns(
 
 def labels_from_text(cells: list[str], path: Path, as_text: bool) -> NDArray[Any]:
     """Return whole numbers if all labels are and none would become another's."""
-    for row, cell in enumerate(cells):
-        if not cell or cell.lower() == "nan":
-            raise FileFormatError(f"{path}: the label of row {row + 1} is missing")
+    refuse_missing(cells, path)
     distinct = set(cells)
     text = np.array(cells)
     if as_text or not all(_is_number(cell) for cell in distinct):
@@ -266,6 +311,13 @@ def labels_from_text(cells: list[str], path: Path, as_text: bool) -> NDArray[Any
     if not is_whole or len(set(values.values())) < len(distinct):
         return text
     return np.array([int(values[cell]) for cell in cells], dtype=np.int64)
+
+
+def refuse_missing(cells: list[str], path: Path, first_row: int = 0) -> None:
+    """Refuse text labels that are not there; the first is that of ``first_row``."""
+    for row, cell in enumerate(cells, first_row + 1):
+        if not cell or cell.lower() == "nan":
+            raise FileFormatError(f"{path}: the label of row {row} is missing")
 
 
 def _whole(cell: str) -> int | None:

@@ -25,11 +25,13 @@ def check_features(
     reset: bool = True,
     accept_sparse: bool = False,
     min_rows: int = 1,
+    first_row: int = 0,
 ) -> Any:
     """Return X as a two-dimensional float array (or CSR matrix) without NaN or inf.
 
     With an estimator its ``n_features_in_`` and ``feature_names_in_`` are set
     (``reset=True``) or compared (``reset=False``), as everywhere in scikit-learn.
+    Of data read in pieces, ``first_row`` is the number of a piece's first row.
     """
     if not sp.issparse(X):
         _check_shape_and_kind(X)
@@ -50,7 +52,7 @@ def check_features(
                 f"X must hold numbers only, got text ({str(error).split(': ')[-1]})"
             ) from None
         raise
-    _check_finite(X)
+    _check_finite(X, first_row)
     return X
 
 
@@ -87,7 +89,7 @@ def _numpy_dtypes(array: Any) -> list[np.dtype[Any]]:
     return [kind for kind in dtypes if isinstance(kind, np.dtype)]
 
 
-def _check_finite(X: Any) -> None:
+def _check_finite(X: Any, first_row: int) -> None:
     values = X.data if sp.issparse(X) else X
     # A finite sum proves that all is finite, without a mask the size of X.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -104,7 +106,8 @@ def _check_finite(X: Any) -> None:
         row, column, value = int(at[0]), int(at[1]), values[tuple(at)]
     name = "NaN" if np.isnan(value) else "infinity (inf)"
     raise InvalidInputError(
-        f"X contains {name} in row {row}, column {column}; expected finite numbers"
+        f"X contains {name} in row {first_row + row}, column {column}; expected "
+        "finite numbers"
     )
 
 

@@ -1,0 +1,154 @@
+"""How much may be in memory at once, and what follows from it."""
+
+from __future__ import annotations
+
+import contextlib
+import numbers
+import os
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from structsmooth.errors import InvalidInputError
+
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_BINARY = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+# Numbers in a block. Sums are taken block by block, so a block depends on the width of
+# the data only: another memory limit gives the same bits.
+BLOCK_NUMBERS = 2**20
+LEAST_BLOCK_ROWS = 256
+# What compiled kernels, the allocator and small arrays take beside the planned ones.
+RESERVE = 250 * 10**6
+# Larger pieces than this save no time.
+MOST_PIECE_BYTES = 512 * 10**6
+# Without a way to ask the machine.
+USUAL_MEMORY = 8 * 10**9
+
+
+def parse_size(size: Any) -> int:
+    """Return a number of bytes, given as one or as text such as "4GB" or "512 MiB"."""
+    if isinstance(size, numbers.Integral) and int(size) > 1:
+        return int(size)
+    if isinstance(size, str):
+        found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([KMGT]?)(I?)B?\s*", size.upper())
+        if found and (not found[3] or found[2]):
+            number = int(float(found[1]) * (_BINARY if found[3] else _UNITS)[found[2]])
+            if number > 0:
+                return number
+    raise InvalidInputError(
+        f"max_memory must be a size such as '4GB' or a number of bytes, got {size!r}"
+    )
+
+
+def show_size(n_bytes: float) -> str:
+    """Return a number of bytes in words."""
+    for unit, factor in (("GB", 1e9), ("MB", 1e6)):
+        if n_bytes >= factor:
+            return f"{n_bytes / factor:.3g} {unit}"
+    return f"{n_bytes:.0f} bytes"
+
+
+def memory_limit(max_memory: int | str | None) -> int:
+    """Return a limit in bytes, by default half of what machine or container has."""
+    if max_memory is not None:
+        return parse_size(max_memory)
+    total = USUAL_MEMORY
+    if hasattr(os, "sysconf"):
+        with contextlib.suppress(ValueError, OSError):
+            total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    with contextlib.suppress(ValueError, OSError):  # no container, or one without limit
+        total = min(total, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return total // 2
+
+
+def peak_memory() -> int:
+    """Return the largest resident memory that this process has had, 0 if unknown."""
+    with contextlib.suppress(OSError, StopIteration):
+        lines = Path("/proc/self/status").read_text().splitlines()
+        line = next(line for line in lines if line.startswith("VmHWM:"))
+        return int(line.split()[1]) * 1024
+    try:
+        import resource
+    except ImportError:
+        return 0
+    # This one counts what the process was before it became Python, too.
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def _memory_now() -> int:
+    try:
+        text = Path("/proc/self/statm").read_text()
+    except OSError:
+        return peak_memory() or RESERVE
+    return int(text.split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a memory limit allows.
+
+    Attributes
+    ----------
+    limit : int
+        Bytes that the process may have resident.
+    free : int
+        What of them is left for rows.
+    block_rows : int
+        Rows that are computed with at once.
+    piece_rows : int
+        Rows that are read at once: whole blocks.
+    """
+
+    limit: int
+    free: int
+    block_rows: int
+    piece_rows: int
+
+    @classmethod
+    def make(cls, limit: int, n_features: int) -> Plan:
+        """Plan for rows of so many features, or say how much is needed."""
+        block_rows = max(LEAST_BLOCK_ROWS, BLOCK_NUMBERS // n_features)
+        # As they lie in the file, as numbers, centered, and reduced.
+        row_bytes = 4 * 8 * n_features + 64
+        taken = _memory_now() + RESERVE
+        free = limit - taken
+        if free < 3 * block_rows * row_bytes:
+            needed = taken + 3 * block_rows * row_bytes
+            raise InvalidInputError(
+                f"max_memory must be at least {show_size(1.05 * needed)} for rows of "
+                f"{n_features} features, got {show_size(limit)}"
+            )
+        wanted = min(free // 3, MOST_PIECE_BYTES) // row_bytes
+        piece_rows = max(1, wanted // block_rows) * block_rows
+        return cls(limit, free, block_rows, piece_rows)
+
+    def trees_at_once(
+        self, sizes: list[int], n_features: int, itemsize: int, n_jobs: int
+    ) -> int:
+        """Return how many of the largest clusters fit into memory side by side."""
+        need = tree_bytes(max(sizes), n_features, itemsize)
+        if need > self.free:
+            raise InvalidInputError(
+                f"the largest cluster has {max(sizes)} rows, whose tree needs about "
+                f"{show_size(need)} beside the {show_size(self.limit - self.free)} in "
+                f"use, and max_memory is {show_size(self.limit)}: give more memory, or "
+                "more clusters with n_clusters"
+            )
+        return max(1, min(n_jobs, len(sizes), self.free // need))
+
+    def require(self, n_bytes: int, what: str) -> None:
+        """Refuse what does not fit."""
+        if n_bytes > self.free:
+            raise InvalidInputError(
+                f"{what} needs about {show_size(n_bytes)} beside the "
+                f"{show_size(self.limit - self.free)} in use, and max_memory is "
+                f"{show_size(self.limit)}"
+            )
+
+
+def tree_bytes(n_rows: int, n_features: int, itemsize: int) -> int:
+    """Return about what a cluster and its tree take; measured, with a margin."""
+    return int(1.25 * n_rows * ((16 + itemsize) * n_features + 300)) + 10**7

@@ -1,0 +1,116 @@
+"""The result of a fit out of core: the files of `write_results`, row by row."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structsmooth.labels import smooth_labels
+from structsmooth.outofcore.chunks import Labels
+from structsmooth.outofcore.plan import peak_memory
+from structsmooth.outofcore.request import Request
+from structsmooth.outofcore.spill import Spill
+from structsmooth.outputs import (
+    LARGEST_SOFT_LABELS,
+    summarize,
+    write_cluster_table,
+    write_results,
+)
+from structsmooth.smoother import StructuralSmoother
+from structsmooth.store import FILE_NAME
+
+CLUSTERS = "clusters.bin"  # of each row, in the spill directory
+WRITE_ROWS = 2**18
+
+
+def write_result(
+    smoother: StructuralSmoother,
+    target: Path,
+    spill: Spill,
+    labels: Labels,
+    notes: list[str],
+    limit: int,
+    request: Request,
+) -> None:
+    """Write the result directory, and let the smoother map its files."""
+    summary: dict[str, Any] = {"data": request.name, **summarize(smoother, notes)}
+    if labels.feature_names is not None:
+        summary["feature_names"] = labels.feature_names
+
+    def write_files(directory: Path) -> list[str]:
+        names = _write_rows(directory, smoother, spill, labels)
+        _map_rows(smoother, directory)
+        smoother.save(directory / FILE_NAME)
+        _map_rows(smoother, None)  # a mapped file cannot be moved everywhere
+        write_cluster_table(directory, smoother)
+        summary["memory"] = {"limit": limit, "peak": peak_memory()}
+        return [*names, "clusters.csv", FILE_NAME]
+
+    write_results(target, smoother, None, summary, write_files=write_files)
+    _map_rows(smoother, target)
+
+
+def _map_rows(smoother: StructuralSmoother, directory: Path | None) -> None:
+    clusters: NDArray[Any] = np.empty(0, dtype=np.int32)
+    strengths: NDArray[Any] = np.empty(0)
+    if directory is not None:
+        clusters = np.load(directory / "clusters.npy", mmap_mode="r")
+        strengths = np.load(directory / "strengths.npy", mmap_mode="r")
+    smoother.regions_ = dataclasses.replace(smoother.regions_, labels=clusters)
+    smoother.cluster_labels_ = smoother.region_labels_ = clusters
+    smoother.sample_strengths_ = strengths
+
+
+def _write_rows(
+    directory: Path, smoother: StructuralSmoother, spill: Spill, labels: Labels
+) -> list[str]:
+    """Write what has a value for each row, a piece at a time."""
+    n_rows, n_classes = labels.n_rows, len(smoother.classes_)
+    shapes: dict[str, tuple[tuple[int, ...], Any]] = {
+        "strengths.npy": ((n_rows,), np.float64),
+        "clusters.npy": ((n_rows,), np.int32),
+        "labels.npy": ((n_rows,), np.int64),
+    }
+    if n_rows * n_classes * 4 <= LARGEST_SOFT_LABELS:
+        shapes["soft_labels.npy"] = ((n_rows, n_classes), np.float32)
+    with contextlib.ExitStack() as stack:
+        streams = {}
+        for name, (shape, dtype) in shapes.items():
+            streams[name] = stack.enter_context((directory / name).open("wb"))
+            header = {
+                "descr": np.lib.format.dtype_to_descr(np.dtype(dtype)),
+                "fortran_order": False,
+                "shape": shape,
+            }
+            np.lib.format.write_array_header_1_0(streams[name], header)
+        for region, coded in _pieces(smoother, spill, labels):
+            strengths = smoother.strengths_[region]
+            values = {
+                "strengths.npy": strengths,
+                "clusters.npy": region,
+                "labels.npy": coded,
+            }
+            if "soft_labels.npy" in shapes:
+                spread = smoother.spread_of(coded, region)
+                values["soft_labels.npy"] = smooth_labels(
+                    coded, strengths, n_classes, spread
+                )
+            for name, (_, dtype) in shapes.items():
+                streams[name].write(values[name].astype(dtype).data)
+    return list(shapes)
+
+
+def _pieces(
+    smoother: StructuralSmoother, spill: Spill, labels: Labels
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    region_of = smoother.regions_.region_of_cluster
+    for start in range(0, labels.n_rows, WRITE_ROWS):
+        stop = min(start + WRITE_ROWS, labels.n_rows)
+        clusters = spill.read(CLUSTERS, np.int32, start, stop)
+        yield region_of[clusters], labels.read(start, stop)

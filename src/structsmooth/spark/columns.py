@@ -1,0 +1,121 @@
+"""Columns of a DataFrame as the rest needs them, checked in one pass over the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pyspark.ml.functions import vector_to_array
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 (as all of Spark's users write it)
+from pyspark.sql import types as T  # noqa: N812
+
+from structsmooth.errors import InvalidInputError
+from structsmooth.validation import check_label_structure
+
+# More labels than this are identifiers, and would not fit into the driver.
+MOST_CLASSES = 100_000
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a first look at the rows tells."""
+
+    n_rows: int
+    n_features: int
+    classes: NDArray[Any]
+
+
+def features_array(dataset: DataFrame, column: str) -> Any:
+    """Return a vector or array column as an array of doubles."""
+    kind = _type_of(dataset, column, "featuresCol")
+    if isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.NumericType):
+        return F.col(column).cast("array<double>")
+    if type(kind).__name__ == "VectorUDT":
+        return vector_to_array(F.col(column))
+    raise InvalidInputError(
+        f"featuresCol={column!r} must be a column of vectors or arrays of numbers, got "
+        f"{kind.simpleString()}"
+    )
+
+
+def label_values(dataset: DataFrame, column: str) -> Any:
+    """Return a label column as text, whole numbers, doubles or truth values."""
+    kind = _type_of(dataset, column, "labelCol")
+    if isinstance(kind, T.StringType | T.BooleanType):
+        return F.col(column)
+    if isinstance(kind, T.IntegralType):
+        return F.col(column).cast("bigint")
+    if isinstance(kind, T.NumericType):
+        return F.col(column).cast("double")
+    raise InvalidInputError(
+        f"labelCol={column!r} must be a column of text or numbers, got "
+        f"{kind.simpleString()}"
+    )
+
+
+def look(rows: DataFrame, features: str, label: str) -> Facts:
+    """Refuse rows that cannot be used; ``rows`` has the columns x and y."""
+    is_bad = F.exists(
+        "x", lambda v: v.isNull() | F.isnan(v) | (F.abs(v) == float("inf"))
+    )
+    no_label = F.col("y").isNull()
+    if isinstance(rows.schema["y"].dataType, T.DoubleType):
+        no_label = no_label | F.isnan("y")
+    found = rows.agg(
+        F.count(F.lit(1)).alias("n"),
+        F.sum(F.col("x").isNull().cast("bigint")).alias("no_features"),
+        F.sum(F.coalesce(is_bad, F.lit(False)).cast("bigint")).alias("bad_features"),
+        F.sum(no_label.cast("bigint")).alias("no_label"),
+        F.min(F.size("x")).alias("narrowest"),
+        F.max(F.size("x")).alias("widest"),
+    ).first()
+    if found["n"] < 2:
+        raise InvalidInputError(f"the data have {found['n']} rows, expected at least 2")
+    for count, sentence in (
+        (found["no_features"], f"featuresCol={features!r} is null"),
+        (
+            found["bad_features"],
+            f"featuresCol={features!r} holds NaN, infinity or null",
+        ),
+        (found["no_label"], f"labelCol={label!r} is null or NaN"),
+    ):
+        if count:
+            raise InvalidInputError(
+                f"{sentence} in {count} of {found['n']} rows; drop or fill them first"
+            )
+    if found["narrowest"] != found["widest"]:
+        raise InvalidInputError(
+            f"featuresCol={features!r} holds vectors of different lengths, from "
+            f"{found['narrowest']} to {found['widest']}"
+        )
+    classes = _classes(rows, label)
+    check_label_structure(classes, found["n"])
+    return Facts(found["n"], found["widest"], classes)
+
+
+def _classes(rows: DataFrame, label: str) -> NDArray[Any]:
+    found = [row["y"] for row in rows.select("y").distinct().take(MOST_CLASSES + 1)]
+    if len(found) > MOST_CLASSES:
+        raise InvalidInputError(
+            f"labelCol={label!r} has more than {MOST_CLASSES} different labels; "
+            "expected classes that repeat (is it an identifier or a regression target?)"
+        )
+    classes = np.unique(np.array(found))
+    if classes.dtype.kind == "f" and not np.array_equal(classes, np.trunc(classes)):
+        raise InvalidInputError(
+            f"labelCol={label!r} holds fractions such as "
+            f"{classes[classes != np.trunc(classes)][0]!r}; expected classes"
+        )
+    return classes
+
+
+def _type_of(dataset: DataFrame, column: str, name: str) -> Any:
+    if column not in dataset.columns:
+        raise InvalidInputError(
+            f"{name}={column!r} is no column of the data; they have "
+            + ", ".join(dataset.columns)
+        )
+    return dataset.schema[column].dataType

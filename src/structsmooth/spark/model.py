@@ -1,0 +1,229 @@
+"""The Model: clusters, strengths and soft labels as columns; saved as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pyspark.ml import Model
+from pyspark.ml.functions import array_to_vector
+from pyspark.ml.util import (
+    DefaultParamsReader,
+    DefaultParamsWriter,
+    MLReadable,
+    MLReader,
+    MLWritable,
+    MLWriter,
+)
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from structsmooth.assign import GaussianAssigner, NearestCenter
+from structsmooth.bounds import BayesErrorBounds
+from structsmooth.cluster import Regions
+from structsmooth.errors import FileFormatError
+from structsmooth.plain import bounds_from_plain, bounds_to_plain
+from structsmooth.reduce import LinearReduction
+from structsmooth.smoother import StructuralSmoother
+from structsmooth.spark import workers
+from structsmooth.spark.columns import features_array, label_values
+from structsmooth.spark.params import SmootherParams
+
+FORMAT, FORMAT_VERSION = "structsmooth.spark", 1
+
+
+class SparkStructuralSmootherModel(Model, SmootherParams, MLReadable, MLWritable):
+    """What `SparkStructuralSmoother.fit` returns.
+
+    ``transform`` adds the columns ``clusterCol``, ``strengthCol`` and, where there are
+    labels, ``softLabelCol``, whose entries are in the order of ``classes``.
+    """
+
+    _smoother: StructuralSmoother
+
+    @classmethod
+    def of(
+        cls,
+        smoother: StructuralSmoother,
+        classes: NDArray[Any],
+        n_features: int,
+        reduction: LinearReduction,
+        regions: Regions,
+    ) -> SparkStructuralSmootherModel:
+        """Return a model of a smoother that knows its clusters' bounds."""
+        smoother.classes_, smoother.n_features_in_ = classes, n_features
+        smoother.reduction_, smoother.regions_ = reduction, regions
+        smoother.points_ = smoother.suspects_ = None
+        smoother.cluster_labels_ = regions.labels
+        smoother._solve(len(classes))
+        model = cls()
+        model._smoother = smoother
+        return model
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """The labels, sorted."""
+        return self._smoother.classes_
+
+    @property
+    def strengths(self) -> NDArray[np.float64]:
+        """Strength of each cluster."""
+        return self._smoother.strengths_
+
+    @property
+    def clusterWeights(self) -> NDArray[np.float64]:  # noqa: N802
+        """Share of the rows in each cluster."""
+        weights: NDArray[np.float64] = self._smoother.cluster_weights_
+        return weights
+
+    @property
+    def clusterBounds(self) -> list[BayesErrorBounds]:  # noqa: N802
+        """Everything known of each cluster's Bayes error."""
+        return self._smoother.cluster_bounds_
+
+    @property
+    def bayesErrorBounds(self) -> BayesErrorBounds:  # noqa: N802
+        """Bounds on the Bayes error of the whole."""
+        return self._smoother.bayes_error_bounds_
+
+    @property
+    def bias(self) -> float:
+        """How far these strengths move the Bayes error."""
+        return self._smoother.bias_
+
+    @property
+    def uniformBias(self) -> float:  # noqa: N802
+        """The same for uniform strengths of the same mean."""
+        return self._smoother.uniform_bias_
+
+    def _transform(self, dataset: DataFrame) -> DataFrame:
+        smoother = self._smoother
+        reduction, regions = smoother.reduction_, smoother.regions_
+        find = workers.assigner(lambda X: regions.assign(reduction.transform(X)))
+        cluster = find(features_array(dataset, self.getFeaturesCol()))
+        names = [self.getOrDefault(f"{n}Col") for n in ("cluster", "strength")]
+        # Under a name of its own, so that the column function runs once.
+        hidden = f"{self.uid}_cluster"
+        found = dataset.withColumn(hidden, cluster)
+        strength = F.lit(smoother.strengths_.tolist())[F.col(hidden)]
+        for name, column in zip(names, (F.col(hidden), strength), strict=True):
+            if name:
+                found = found.withColumn(name, column)
+        soft, label = self.getOrDefault("softLabelCol"), self.getLabelCol()
+        if soft and label in dataset.columns:
+            value = label_values(dataset, label)
+            found = found.withColumn(soft, self._soft_labels(value, strength))
+        return found.drop(hidden)
+
+    def _soft_labels(self, label: Any, strength: Any) -> Any:
+        """Return the column of `smooth_labels`, in Spark's own arithmetic."""
+        classes = self.classes.tolist()
+        own = F.call_function("array_position", F.lit(classes), label)
+        unknown = F.raise_error(
+            F.concat(
+                F.lit(f"{self.getLabelCol()!r} holds a label that fit did not see: "),
+                label.cast("string"),
+            )
+        )
+        own = F.when(own == 0, unknown.cast("bigint")).otherwise(own)
+        others = strength / F.lit(float(len(classes) - 1))
+        soft = F.transform(
+            F.lit(list(range(1, len(classes) + 1))),
+            lambda place: F.when(place == own, 1.0 - strength).otherwise(others),
+        )
+        return array_to_vector(soft)
+
+    def write(self) -> MLWriter:
+        """Return a writer: parameters and fitted values as JSON, never pickle."""
+        return _Writer(self)
+
+    @classmethod
+    def read(cls) -> MLReader:
+        """Return a reader."""
+        return _Reader(cls)
+
+
+class _Writer(MLWriter):
+    def __init__(self, model: SparkStructuralSmootherModel) -> None:
+        super().__init__()
+        self._model = model
+
+    def saveImpl(self, path: str) -> None:  # noqa: N802 (Spark's name)
+        DefaultParamsWriter.saveMetadata(self._model, path, self.sc)
+        text = json.dumps(_to_plain(self._model._smoother))
+        self.sc.parallelize([text], 1).saveAsTextFile(os.path.join(path, "data"))
+
+
+class _Reader(MLReader):
+    def __init__(self, cls: type[SparkStructuralSmootherModel]) -> None:
+        super().__init__()
+        self._cls = cls
+
+    def load(self, path: str) -> SparkStructuralSmootherModel:
+        metadata = DefaultParamsReader.loadMetadata(path, self.sc)
+        plain = json.loads(self.sc.textFile(os.path.join(path, "data"), 1).first())
+        if plain.get("format") != FORMAT or plain["version"] > FORMAT_VERSION:
+            raise FileFormatError(
+                f"{path} is not a model of this structsmooth, or of a newer one"
+            )
+        model = _from_plain(self._cls, plain)
+        model._resetUid(metadata["uid"])
+        DefaultParamsReader.getAndSetParams(model, metadata)
+        return model
+
+
+def _to_plain(smoother: StructuralSmoother) -> dict[str, Any]:
+    regions = smoother.regions_
+    return {
+        "format": FORMAT,
+        "version": FORMAT_VERSION,
+        "settings": smoother.get_params(deep=False),
+        "classes": smoother.classes_.tolist(),
+        "n_features": smoother.n_features_in_,
+        "reduction": _lists(vars(smoother.reduction_)),
+        "assigner": _lists(vars(regions.assigner)),
+        "centers": regions.centers.tolist(),
+        "region_of_cluster": regions.region_of_cluster.tolist(),
+        "n_merged": regions.n_merged,
+        "bounds": [bounds_to_plain(bounds) for bounds in smoother.cluster_bounds_],
+        "strengths": smoother.strengths_.tolist(),
+    }
+
+
+def _from_plain(
+    cls: type[SparkStructuralSmootherModel], plain: dict[str, Any]
+) -> SparkStructuralSmootherModel:
+    smoother = StructuralSmoother(**plain["settings"])
+    smoother.cluster_bounds_ = [bounds_from_plain(entry) for entry in plain["bounds"]]
+    parts = _arrays(plain["assigner"])
+    assigner = (
+        NearestCenter(**parts) if "centers" in parts else GaussianAssigner(**parts)
+    )
+    regions = Regions(
+        labels=np.empty(0, dtype=np.int64),
+        centers=np.array(plain["centers"]),
+        assigner=assigner,
+        region_of_cluster=np.array(plain["region_of_cluster"], dtype=np.int64),
+        n_merged=plain["n_merged"],
+    )
+    reduction = LinearReduction(**_arrays(plain["reduction"]))
+    model = cls.of(
+        smoother,
+        np.array(plain["classes"]),
+        plain["n_features"],
+        reduction,
+        regions,
+    )
+    smoother.strengths_ = np.array(plain["strengths"])
+    return model
+
+
+def _lists(parts: dict[str, Any]) -> dict[str, Any]:
+    return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in parts.items()}
+
+
+def _arrays(parts: dict[str, Any]) -> dict[str, Any]:
+    return {k: np.array(v) if isinstance(v, list) else v for k, v in parts.items()}

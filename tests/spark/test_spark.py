@@ -1,0 +1,251 @@
+"""Spark: the same counts as one process, and what a cluster of machines can do."""
+
+import json
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+from pyspark.ml import Pipeline, PipelineModel
+from pyspark.ml.feature import VectorAssembler
+from pyspark.sql import functions as F  # noqa: N812
+
+from structsmooth import smooth_labels, solve_strengths
+from structsmooth.bounds import bounds_of_regions
+from structsmooth.errors import InvalidInputError, SampledClustersWarning
+from structsmooth.spark import (
+    SparkStructuralSmoother,
+    SparkStructuralSmootherModel,
+    workers,
+)
+
+
+def skewed(n=2500, d=4, seed=0):
+    """Four far groups, one with 85 of 100 rows; labels are words."""
+    rng = np.random.default_rng(seed)
+    group = rng.choice(4, n, p=[0.85, 0.05, 0.05, 0.05])
+    X = rng.normal(size=(n, d)) + 20.0 * np.eye(4, d)[group]
+    is_yes = rng.random(n) < np.array([0.5, 0.05, 0.2, 0.9])[group]
+    return X, np.array(["no", "yes"])[is_yes.astype(int)]
+
+
+def single_process(model, frame, X, ties="index"):
+    """Bound the clusters that Spark has found, in this process."""
+    found = model.transform(frame).orderBy("row").collect()
+    clusters = np.array([row["cluster"] for row in found])
+    coded = np.searchsorted(model.classes, [row["label"] for row in found])
+    bounds = bounds_of_regions(
+        X,
+        coded,
+        clusters.astype(np.int64),
+        n_classes=len(model.classes),
+        correct_forced_edges=True,
+        ties=ties,
+        confidence=0.95,
+    )
+    return found, coded, clusters, bounds
+
+
+def assert_same_bounds(model, bounds):
+    assert len(bounds) == len(model.clusterBounds)
+    for mine, other in zip(model.clusterBounds, bounds, strict=True):
+        assert np.array_equal(mine.crossing, other.crossing)
+        assert np.array_equal(mine.class_counts, other.class_counts)
+        # Without ids the rows come in another order, and sums round differently.
+        assert mine.interval == pytest.approx(other.interval, rel=1e-12)
+    sizes = np.array([b.n_samples for b in bounds])
+    strengths = solve_strengths(
+        [b.lower for b in bounds],
+        sizes / sizes.sum(),
+        0.1,
+        "auto",
+        n_classes=len(model.classes),
+    )
+    assert np.array_equal(model.strengths, strengths)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return skewed()
+
+
+@pytest.fixture(scope="module")
+def frame(make_frame, data):
+    return make_frame(*data).cache()
+
+
+@pytest.fixture(scope="module")
+def model(frame, spark):
+    before = len(spark.sparkContext.statusTracker().getJobIdsForGroup())
+    fitted = SparkStructuralSmoother(nClusters=6, maxIter=5).fit(frame)
+    fitted.n_jobs = len(spark.sparkContext.statusTracker().getJobIdsForGroup()) - before
+    return fitted
+
+
+def test_counts_and_strengths_are_those_of_a_single_process(model, frame, data):
+    X, y = data
+    assert 0 in frame.rdd.glom().map(len).collect()  # a partition is empty
+    found, coded, clusters, bounds = single_process(model, frame, X)
+    assert_same_bounds(model, bounds)
+    assert model.classes.tolist() == ["no", "yes"]
+    assert np.bincount(clusters).max() > 300  # skewed
+    strengths = np.array([row["strength"] for row in found])
+    assert np.array_equal(strengths, model.strengths[clusters])
+    assert strengths.mean() == pytest.approx(0.1, abs=1e-12)
+    soft = np.array([row["softLabel"].toArray() for row in found])
+    assert np.array_equal(soft, smooth_labels(coded, strengths, 2))
+    assert [row["label"] for row in found] == y.tolist()
+
+
+def test_a_saved_model_is_json_and_gives_the_same_columns(model, frame, tmp_path):
+    path = str(tmp_path / "model")
+    model.write().save(path)
+    text = "".join(p.read_text() for p in (tmp_path / "model/data").glob("part-*"))
+    assert json.loads(text)["classes"] == ["no", "yes"]
+    loaded = SparkStructuralSmootherModel.load(path)
+    assert np.array_equal(loaded.strengths, model.strengths)
+    assert loaded.uid == model.uid
+    assert loaded.getOrDefault("nClusters") == 6
+    few = frame.where("row < 50")
+    assert loaded.transform(few).collect() == model.transform(few).collect()
+    without = loaded.transform(few.drop("label"))  # new rows have no labels
+    assert without.columns == ["features", "row", "cluster", "strength"]
+
+
+def test_a_label_that_fit_did_not_see_is_named(model, frame):
+    other = frame.where("row < 5").withColumn("label", F.lit("perhaps"))
+    with pytest.raises(Exception, match="label that fit did not see: perhaps"):
+        model.transform(other).select("softLabel").collect()
+
+
+def test_it_is_a_stage_of_a_pipeline_with_numbers_as_labels(spark, tmp_path):
+    rng = np.random.default_rng(1)
+    X = np.round(rng.normal(size=(400, 2)), 1)  # with many equal distances
+    y = (rng.random(400) < 0.4).astype(int) + 7
+    rows = [(*map(float, x), int(label), i) for i, (x, label) in enumerate(zip(X, y))]  # noqa: B905
+    table = spark.createDataFrame(rows, ["a", "b", "target", "row"])
+    smoother = SparkStructuralSmoother(
+        labelCol="target", strengthCol="s", softLabelCol="", nClusters=2, idCol="row"
+    )
+    assembler = VectorAssembler(inputCols=["a", "b"], outputCol="features")
+    with pytest.warns(Warning, match="equal distances"):
+        fitted = Pipeline(stages=[assembler, smoother]).fit(table)
+    fitted.save(str(tmp_path / "pipeline"))
+    with pytest.warns(Warning, match="equal distances"):
+        loaded = PipelineModel.load(str(tmp_path / "pipeline"))
+    out = loaded.transform(table).orderBy("row")
+    assert out.columns == [*table.columns, "features", "cluster", "s"]
+    assert out.collect() == fitted.transform(table).orderBy("row").collect()
+    # The ids decide between equal distances, as the order does in one process.
+    renamed = assembler.transform(table).withColumnRenamed("target", "label")
+    model = loaded.stages[1]
+    view = model.copy()
+    view.set(view.labelCol, "label")
+    _, _, _, bounds = single_process(view, renamed, X)
+    assert_same_bounds(model, bounds)
+    assert model.classes.tolist() == [7, 8]
+
+
+def test_a_cluster_too_large_for_a_worker_is_sampled_openly(make_frame):
+    X, y = skewed(1500, 40, seed=2)  # four directions matter
+    wide = make_frame(X, y)
+    smoother = SparkStructuralSmoother(
+        clusterer="gmm", maxIter=4, nClusters=2, nComponents=4, maxClusterRows=300
+    )
+    with pytest.warns(SampledClustersWarning, match="more than maxClusterRows=300"):
+        fitted = smoother.fit(wide)
+    sizes = [b.n_samples for b in fitted.clusterBounds]
+    assert sum(sizes) == 1500
+    assert max(sizes) > 1000
+    largest = fitted.clusterBounds[int(np.argmax(sizes))]
+    # Half of its labels differ by chance: R at least 0.3 by either bound, from about
+    # 300 edges and not from a thousand.
+    assert 200 < largest.crossing[0, 1] / largest.crossing_fraction < 400
+    assert largest.lower > 0.2
+    clusters = [row["cluster"] for row in fitted.transform(wide).collect()]
+    assert np.bincount(clusters).tolist() == sizes
+
+
+def fatal_once(bound, marker):
+    """Let the first tree kill the executor it is built in."""
+
+    def wrapped(rows):
+        try:
+            os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return bound(rows)
+        # This process was forked by a daemon, and that by the executor.
+        with open(f"/proc/{os.getppid()}/stat") as stream:
+            executor = int(stream.read().rsplit(")", 1)[1].split()[1])
+        with open(f"/proc/{executor}/cmdline") as stream:
+            assert "CoarseGrainedExecutorBackend" in stream.read()
+        os.kill(executor, signal.SIGKILL)
+        time.sleep(60)
+        raise RuntimeError("still alive")
+
+    return wrapped
+
+
+def test_a_worker_killed_in_the_middle_changes_nothing(
+    frame, data, monkeypatch, tmp_path
+):
+    marker = str(tmp_path / "killed")
+    original = workers.bounder
+    monkeypatch.setattr(
+        workers, "bounder", lambda *args: fatal_once(original(*args), marker)
+    )
+    fitted = SparkStructuralSmoother(nClusters=6, maxIter=5).fit(frame)
+    assert os.path.exists(marker)
+    _, _, _, bounds = single_process(fitted, frame, data[0])
+    assert_same_bounds(fitted, bounds)
+
+
+@pytest.fixture(scope="module")
+def few(make_frame):
+    return make_frame(*skewed(40), partitions=1).cache()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"features": "null"}, "featuresCol='features' must be a column of"),
+        (
+            {"features": "if(row = 3, null, features)"},
+            "featuresCol='features' is null in 1 of 40 rows",
+        ),
+        (
+            {"label": "if(row < 5, null, label)"},
+            "labelCol='label' is null or NaN in 5 of 40 rows",
+        ),
+        (
+            {"label": "if(row < 2, double('nan'), 1.0d)"},
+            "labelCol='label' is null or NaN in 2 of 40 rows",
+        ),
+        (
+            {"features": "array(1.0d, if(row = 0, null, 2.0d))"},
+            "holds NaN, infinity or null in 1 of 40 rows",
+        ),
+        (
+            {"features": "if(row = 9, array(1.0d), array(1.0d, 2.0d))"},
+            "vectors of different lengths, from 1 to 2",
+        ),
+        ({"label": "'only'"}, "only one class"),
+        ({"label": "row / 2"}, "holds fractions such as"),
+    ],
+)
+def test_rows_that_cannot_be_used_are_one_clear_sentence(few, change, message):
+    changed = few.withColumns({k: F.expr(v) for k, v in change.items()})
+    with pytest.raises(InvalidInputError, match=message):
+        SparkStructuralSmoother(nClusters=4).fit(changed)
+
+
+def test_wrong_columns_and_settings_are_refused_before_the_work(few):
+    with pytest.raises(InvalidInputError, match="featuresCol='x' is no column"):
+        SparkStructuralSmoother(featuresCol="x").fit(few)
+    with pytest.raises(InvalidInputError, match="alpha must be below"):
+        SparkStructuralSmoother(alpha=0.9).fit(few)
+    with pytest.raises(InvalidInputError, match="maxClusterRows must be a whole"):
+        SparkStructuralSmoother(maxClusterRows=0).fit(few)
+    with pytest.raises(TypeError):
+        SparkStructuralSmoother(alpha=[1])
