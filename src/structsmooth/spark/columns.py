@@ -34,7 +34,8 @@ def features_array(dataset: DataFrame, column: str) -> Any:
     if isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.NumericType):
         return F.col(column).cast("array<double>")
     if type(kind).__name__ == "VectorUDT":
-        return vector_to_array(F.col(column))
+        given = F.col(column)  # of a null the function makes no null but an error
+        return F.when(given.isNotNull(), vector_to_array(given))
     raise InvalidInputError(
         f"featuresCol={column!r} must be a column of vectors or arrays of numbers, got "
         f"{kind.simpleString()}"
