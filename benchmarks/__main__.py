@@ -8,7 +8,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks import costs, fits, losses, report, trees
+from benchmarks import costs, fits, losses, points, report, trees
 from benchmarks.clock import machine
 
 RESULTS = Path(__file__).parent / "results"
@@ -18,6 +18,7 @@ PARTS = {
     "fits": fits.run,
     "costs": costs.run,
     "losses": losses.run,
+    "points": points.run,
 }
 
 

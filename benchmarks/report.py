@@ -9,7 +9,7 @@ import matplotlib as mpl
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-from benchmarks import losses
+from benchmarks import losses, points
 
 
 def write(directory):
@@ -40,6 +40,8 @@ def write(directory):
         lines += [f"| {name} | {value:.2f} |" for name, value in costs.items()]
     if (directory / "losses.json").is_file():
         lines += losses.lines(json.loads((directory / "losses.json").read_text()))
+    if (directory / "points.json").is_file():
+        lines += points.lines(json.loads((directory / "points.json").read_text()))
     (directory / "README.md").write_text("\n".join(lines) + "\n")
 
 

@@ -64,7 +64,7 @@ def place_rows(smoother: Any, X: Any, y: ArrayLike | None, most: int) -> Placed:
     elif smoother.points_ is None:
         errors, strengths = errors[clusters], smoother.strengths_[clusters]
     else:
-        errors = smoother.points_.predict(features, smoother.n_jobs)
+        errors = smoother.points_.predict(features, clusters, smoother.n_jobs)
         strengths = smoother.predict_strength(X)
     projection = fit_projection(features)
     return Placed(
