@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from sklearn.datasets import load_digits
 
 from experiments.higgs_csv import as_arrays
 
@@ -175,7 +176,14 @@ def _higgs(scale):
     return Data(arrays["X"], arrays["y"].astype(np.int64))
 
 
+def _digits(scale):  # noqa: ARG001 (there is but one)
+    """Ten digits of 8 x 8 pixels, which scikit-learn brings along."""
+    X, y = load_digits(return_X_y=True)
+    return Data(X.astype(np.float32), y.astype(np.int64))
+
+
 LOADERS = {
+    "digits": _digits,
     "timit": _timit,
     "higgs": _higgs,
     "cifar10": _image_set("cifar10", 10),

@@ -10,7 +10,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-from sklearn.datasets import load_digits
 
 from experiments import datasets, tables
 from experiments.records import Records, read
@@ -38,8 +37,6 @@ def run(config: dict, results: Path, n_jobs: int = 1) -> None:
 
 def rows_of(config: dict, name: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Return features and labels; the synthetic task without its noise."""
-    if name == "digits":
-        return load_digits(return_X_y=True)
     if name == "synthetic":
         layout = Layout.from_config(config["layout"])
         X, y = layout.draw(config["n_synthetic"], [seed, 0])

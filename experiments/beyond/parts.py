@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.datasets import load_digits
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from experiments import datasets
@@ -64,9 +63,6 @@ def _load(config: dict, seed: int) -> datasets.Data:
         return datasets.Data(
             *draw(config, seed, "train"), test=draw(config, seed, "test")
         )
-    if config["data"] == "digits":
-        X, y = load_digits(return_X_y=True)
-        return datasets.Data(X.astype(np.float32), y.astype(np.int64))
     return datasets.load(config["data"])
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.stats import norm
-from sklearn.datasets import load_digits
 
 from experiments import datasets
 
@@ -22,8 +21,6 @@ def gaussians(
 
 def real(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return a real data set whose classes are nearly apart."""
-    if name == "digits":
-        return load_digits(return_X_y=True)
     data = datasets.load(name)
     return data.X, data.y
 
