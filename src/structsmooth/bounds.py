@@ -253,17 +253,16 @@ def bounds_of_regions(
         "workload": workload,
     }
 
-    # A task carries its rows and no others, for joblib may send it to another machine.
-    def rows_of(task: list[int]) -> list[tuple[Any, NDArray[np.int64]]]:
-        return [(X[members[region]], coded[members[region]]) for region in task]
-
     # The largest first, so that no thread is left with a long job at the end; several
     # at a time, for to hand out a small one takes as long as to do it.
     order = sorted(range(n_regions), key=lambda region: -len(members[region]))
     n_tasks = min(n_regions, TASKS_PER_JOB * effective_n_jobs(n_jobs))
     tasks = [order[start::n_tasks] for start in range(n_tasks)]
     results = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
-        delayed(_some_regions)(rows_of(task), settings) for task in tasks
+        delayed(_some_regions)(
+            [_Part(X, coded, members[region]) for region in task], settings
+        )
+        for task in tasks
     )
     bounds: dict[int, BayesErrorBounds] = {}
     with (progress or Progress(False)).stage("spanning trees", n_regions) as stage:
@@ -274,17 +273,34 @@ def bounds_of_regions(
     return [bounds[region] for region in range(n_regions)]
 
 
+class _Part:
+    """The rows of a region, taken where they are needed.
+
+    A thread takes them itself; sent to another process or machine, they travel alone.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        coded: NDArray[np.int64],
+        rows: NDArray[np.int64] | slice = slice(None),
+    ) -> None:
+        self.X, self.coded, self.rows = X, coded, rows
+
+    def take(self) -> tuple[Any, NDArray[np.int64]]:
+        points = self.X[self.rows]
+        if hasattr(points, "toarray"):
+            points = points.toarray()
+        return points, self.coded[self.rows]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Part, self.take()
+
+
 def _some_regions(
-    regions: list[tuple[Any, NDArray[np.int64]]], settings: dict[str, Any]
+    parts: list[_Part], settings: dict[str, Any]
 ) -> list[BayesErrorBounds]:
-    return [
-        region_bounds(
-            points.toarray() if hasattr(points, "toarray") else points,
-            coded,
-            **settings,
-        )
-        for points, coded in regions
-    ]
+    return [region_bounds(*part.take(), **settings) for part in parts]
 
 
 def region_bounds(
