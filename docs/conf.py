@@ -30,6 +30,7 @@ include_patterns = [
     "experiments/README.md",
     "experiments/results/*.md",
     "benchmarks/results/README.md",
+    "benchmarks/results/outofcore.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
 ]
