@@ -1,11 +1,12 @@
 """Spark beside one process, on rows that fit into memory: what the engine costs.
 
-``python -m benchmarks.spark [ROWS]`` prints seconds; it needs the extra ``spark`` and
-Java.
+``python -m benchmarks.spark [ROWS]`` prints seconds and records them; it needs the
+extra ``spark`` and Java.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import tempfile
@@ -14,14 +15,15 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.outofcore import make_data
+from benchmarks.clock import machine
+from benchmarks.outofcore import RESULTS, make_data
 
 
 def main(n_rows):
     import pyarrow as pa
     import pyarrow.parquet as pq
     from pyspark.sql import SparkSession
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F  # noqa: N812 (Spark's own)
 
     from structsmooth import StructuralSmoother
     from structsmooth.spark import SparkStructuralSmoother
@@ -34,7 +36,7 @@ def main(n_rows):
         StructuralSmoother(random_state=0).fit(X[:5000], y[:5000])  # load the kernels
         start = time.perf_counter()
         StructuralSmoother(random_state=0, n_jobs=2).fit(X, y)
-        print(f"one process: {time.perf_counter() - start:.1f} s", flush=True)
+        seconds = {"one process": time.perf_counter() - start}
         os.environ["PYSPARK_PYTHON"] = sys.executable
         start = time.perf_counter()
         spark = (
@@ -44,7 +46,7 @@ def main(n_rows):
             .config("spark.sql.shuffle.partitions", "8")
             .getOrCreate()
         )
-        print(f"Spark starts: {time.perf_counter() - start:.1f} s", flush=True)
+        seconds["Spark starts"] = time.perf_counter() - start
         table = spark.read.parquet(f"{folder}/rows.parquet")
         frame = table.select(
             F.array(*columns).cast("array<double>").alias("features"), "label"
@@ -52,8 +54,13 @@ def main(n_rows):
         for run in ("first", "second"):
             start = time.perf_counter()
             SparkStructuralSmoother().fit(frame)
-            print(f"Spark, {run} fit: {time.perf_counter() - start:.1f} s", flush=True)
+            seconds[f"Spark, {run} fit"] = time.perf_counter() - start
         spark.stop()
+    print(seconds)
+    measured = {"machine": machine(), "rows": n_rows, "seconds": seconds}
+    beside = RESULTS / "spark.part"
+    beside.write_text(json.dumps(measured, indent=1) + "\n")
+    beside.replace(RESULTS / "spark.json")
 
 
 if __name__ == "__main__":

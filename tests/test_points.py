@@ -43,7 +43,9 @@ def test_the_mean_over_the_neighborhood_is_taken():
 def test_a_new_row_takes_the_mean_of_its_neighbors():
     # Next to 2.1 and 1.0: disagreements 1 and 0; next to 11 and 10: none.
     points = on_the_line(n_neighbors=1)
-    found = points.predict(np.array([[2.4], [10.4]]), np.array([0, 0]), None)
+    found = points.predict(
+        points.neighbors_of(np.array([[2.4], [10.4]]), np.array([0, 0]), None)
+    )
     np.testing.assert_allclose(found, [0.5, 0.0])
 
 
@@ -62,7 +64,9 @@ def test_neighbors_are_those_of_the_cluster():
     # Means: of the first two 1; around 2.1 (0 + 2/3 + 2/3) / 3; of the others 2/3.
     np.testing.assert_allclose(points.fractions, [1, 1, 4 / 9, 2 / 3, 2 / 3, 2 / 3])
     # A new row near 2.1 takes 2.1 and 10 in the second cluster, 0 and 1 in the first.
-    found = points.predict(np.array([[3.0], [3.0]]), np.array([1, 0]), None)
+    found = points.predict(
+        points.neighbors_of(np.array([[3.0], [3.0]]), np.array([1, 0]), None)
+    )
     expected = [(1 - np.sqrt(1 - 2 * 1 / 3)) / 2, 0.5]
     np.testing.assert_allclose(found, expected)
 
@@ -71,7 +75,7 @@ def test_a_row_alone_in_its_cluster_disagrees_with_nobody():
     clusters = np.array([0, 0, 0, 0, 0, 1])
     points = on_the_line(clusters)
     assert points.disagreement[5] == points.fractions[5] == 0.0
-    found = points.predict(np.array([[3.0]]), np.array([1]), None)
+    found = points.predict(points.neighbors_of(np.array([[3.0]]), np.array([1]), None))
     assert found.tolist() == [0.0]
     assert np.isfinite(on_the_line(clusters, shrink=True).fractions).all()
 

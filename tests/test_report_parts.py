@@ -33,7 +33,6 @@ from structsmooth.report.rowchecks import (
     check_rare_classes,
     check_ties,
 )
-from structsmooth.report.view import _unequal_pairs
 from structsmooth.report.viewfile import load_view, save_view
 from structsmooth.report.words import listed, number, percent, plural, short
 
@@ -90,12 +89,6 @@ def test_images_that_are_none_or_too_few_are_refused():
         check_images(np.zeros((5, 64)), 5)
     with pytest.raises(InvalidInputError, match="X has 6 rows, there are 5 images"):
         check_images(np.zeros((5, 8, 8)), 6)
-
-
-def test_unequal_pairs_are_counted_among_a_row_and_its_neighbors():
-    near = np.array([[0, 1], [0, 0], [1, -1], [-1, -1]])
-    found = _unequal_pairs(np.array([0, 0, 0, 0]), near)
-    assert found.tolist() == pytest.approx([2 / 3, 0.0, 1.0, 0.0])
 
 
 @pytest.fixture

@@ -318,10 +318,11 @@ def write_labels(
             )
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                strengths = smoother.predict_strength(dataset.X)
-                coded = smoother.encode(dataset.labels, len(strengths))
                 if kind is Kind.soft:
                     soft = smoother.soft_labels(dataset.X, dataset.labels)
+                else:
+                    strengths = smoother.predict_strength(dataset.X)
+                    coded = smoother.encode(dataset.labels, len(strengths))
         elif label is not None or labels is not None or header is not None:
             raise FileFormatError(
                 "--label, --labels and --header are for rows given with --data"

@@ -28,6 +28,7 @@ class NotebookDisplay:
         return self._html_repr()
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        # Of scikit-learn's base, which comes after this one and is not known here.
         bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
         if "text/html" in bundle:
             bundle["text/html"] = self._html_repr()

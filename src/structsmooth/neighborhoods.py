@@ -26,21 +26,23 @@ def rows_of_groups(groups: NDArray[np.int64]) -> list[NDArray[np.int64]]:
 
 
 def neighbors_within(
-    X: NDArray[Any], groups: NDArray[np.int64], k: int, n_jobs: int | None
+    X: Any, groups: NDArray[np.int64], k: int, n_jobs: int | None
 ) -> NDArray[np.int64]:
     """Return up to k nearest neighbors of each row in its group, as row numbers.
 
     Rows of small groups have fewer, then `NOBODY`.
     """
     members = rows_of_groups(groups)
-    near = np.full((len(X), k), NOBODY, dtype=np.int64)
+    near = np.full((len(groups), k), NOBODY, dtype=np.int64)
     # Parallel at one level only: over the groups, or inside a single one.
     inside = effective_n_jobs(n_jobs) if len(members) == 1 else 1
 
     def one_group(rows: NDArray[np.int64]) -> None:
         n_near = min(k, len(rows) - 1)
         if n_near > 0:
-            found = nearest_neighbors(X[rows], n_near, inside).indices
+            points = X[rows]
+            points = points.toarray() if hasattr(points, "toarray") else points
+            found = nearest_neighbors(points, n_near, inside).indices
             near[rows, :n_near] = rows[found]
 
     largest_first = sorted(members, key=len, reverse=True)

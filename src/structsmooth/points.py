@@ -85,14 +85,8 @@ class Points:
             features, clusters, self.features, self.clusters, self.n_neighbors, n_jobs
         )
 
-    def predict(
-        self,
-        features: NDArray[Any],
-        clusters: NDArray[np.int64],
-        n_jobs: int | None,
-    ) -> NDArray[np.float64]:
-        """Return the lower bound on the Bayes error around new rows, by cluster."""
-        near = self.neighbors_of(features, clusters, n_jobs)
+    def predict(self, near: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the lower bound on the Bayes error of rows with these neighbors."""
         known = near != NOBODY
         there = np.where(known, self.disagreement[near], 0.0)
         found = there.sum(axis=1) / known.sum(axis=1)
@@ -124,9 +118,7 @@ def fit_points(
     """Estimate the Bayes error around each row; the arguments have been checked."""
     k = n_neighbors if isinstance(n_neighbors, int) else usual_neighbors(len(coded))
     near = neighbors_within(features, clusters, k, n_jobs)
-    everyone = np.ones(len(coded), dtype=bool)
-    disagreement = _disagreement(near, coded, everyone)
-    disagreement[np.isnan(disagreement)] = 0.0  # alone in its cluster
+    disagreement = disagreement_around(near, coded)
     fractions = _mean_around(near, disagreement)
     center, reliability = float(fractions.mean()), 1.0
     if shrink:
@@ -142,6 +134,15 @@ def fit_points(
         reliability=reliability,
         fractions=_draw_in(fractions, center, reliability),
     )
+
+
+def disagreement_around(
+    near: NDArray[np.int64], coded: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the share of unequal pairs of labels among each row and its neighbors."""
+    found = _disagreement(near, coded, np.ones(len(coded), dtype=bool))
+    found[np.isnan(found)] = 0.0  # alone in its cluster
+    return found
 
 
 def _draw_in(

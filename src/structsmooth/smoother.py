@@ -303,21 +303,7 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
         ndarray of shape (m,)
             Strengths.
         """
-        check_is_fitted(self, "sample_strengths_")
-        X = check_features(X, estimator=self, reset=False, accept_sparse=True)
-        with threadpool_limits(1):
-            features = self._dense_for_neighbors(self.reduction_.transform(X))
-            clusters = self.regions_.assign(features)
-            if self.points_ is None:
-                return self.strengths_[clusters]
-            return strengths_of_others(
-                self.points_.predict(features, clusters, self.n_jobs),
-                self.bayes_error_,
-                self.sample_strengths_,
-                self.alpha_,
-                self.beta_,
-                n_classes=len(self.classes_),
-            )
+        return self._strengths_at(*self._place(X))
 
     def soft_labels(self, X: Any, y: ArrayLike) -> NDArray[np.float64]:
         """Return the smoothed labels of any rows.
@@ -334,10 +320,14 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
         ndarray of shape (m, K)
             Columns in the order of ``classes_``; rows sum to 1.
         """
-        strengths = self.predict_strength(X)
-        coded = self.encode(y, len(strengths))
-        spread = None if self.spread == "even" else self._spread_of_others(X, coded)
-        return smooth_labels(coded, strengths, len(self.classes_), spread)
+        clusters, near = self._place(X)
+        coded = self.encode(y, len(clusters))
+        return smooth_labels(
+            coded,
+            self._strengths_at(clusters, near),
+            len(self.classes_),
+            self.spread_of(coded, clusters, near),
+        )
 
     def fit_smooth(self, X: Any, y: ArrayLike) -> NDArray[np.float64]:
         """Fit, and return the smoothed labels of the training rows.
@@ -477,18 +467,31 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
         check_is_fitted(self, "sample_strengths_")
         report_of(self, path, X, y, images=images, name=name)
 
-    def _spread_of_others(
-        self, X: Any, coded: NDArray[np.int64]
-    ) -> NDArray[np.float64] | None:
-        """Return where the mass of other rows goes."""
+    def _place(self, X: Any) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+        """Return the clusters of rows and, of points, their training neighbors."""
+        check_is_fitted(self, "sample_strengths_")
         X = check_features(X, estimator=self, reset=False, accept_sparse=True)
-        near = None
         with threadpool_limits(1):
             features = self._dense_for_neighbors(self.reduction_.transform(X))
             clusters = self.regions_.assign(features)
-            if self.points_ is not None:
-                near = self.points_.neighbors_of(features, clusters, self.n_jobs)
-        return self.spread_of(coded, clusters, near)
+            if self.points_ is None:
+                return clusters, None
+            return clusters, self.points_.neighbors_of(features, clusters, self.n_jobs)
+
+    def _strengths_at(
+        self, clusters: NDArray[np.int64], near: NDArray[np.int64] | None
+    ) -> NDArray[np.float64]:
+        """Return the strengths of rows in these clusters, with these neighbors."""
+        if self.points_ is None or near is None:
+            return self.strengths_[clusters]
+        return strengths_of_others(
+            self.points_.predict(near),
+            self.bayes_error_,
+            self.sample_strengths_,
+            self.alpha_,
+            self.beta_,
+            n_classes=len(self.classes_),
+        )
 
     def spread_of(
         self,

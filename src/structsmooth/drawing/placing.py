@@ -64,7 +64,9 @@ def place_rows(smoother: Any, X: Any, y: ArrayLike | None, most: int) -> Placed:
     elif smoother.points_ is None:
         errors, strengths = errors[clusters], smoother.strengths_[clusters]
     else:
-        errors = smoother.points_.predict(features, clusters, smoother.n_jobs)
+        points = smoother.points_
+        near = points.neighbors_of(features, clusters, smoother.n_jobs)
+        errors = points.predict(near)
         strengths = smoother.predict_strength(X)
     projection = fit_projection(features)
     return Placed(

@@ -96,7 +96,7 @@ def plot_map(
                 "color='class' needs the labels y of the rows X; pass them, or "
                 "another color"
             )
-        _draw_classes(ax, smoother, placed, areas, legend)
+        _draw_classes(ax, smoother, placed.positions, placed.classes, areas, legend)
     else:
         values = placed.errors if color == "bayes_error" else placed.strengths
         # The largest values last: they are what one looks for.
@@ -138,22 +138,22 @@ def _areas(smoother: Any, size: float | None) -> NDArray[np.float64]:
 def _draw_classes(
     ax: Axes,
     smoother: Any,
-    placed: Placed,
+    positions: NDArray[np.float64],
+    classes: NDArray[np.int64],
     areas: NDArray[np.float64],
     legend: bool,
 ) -> None:
-    assert placed.classes is not None  # noqa: S101 (the caller has looked)
     whole = smoother.bayes_error_bounds_
     names = class_names(smoother)
     colors = class_colors(
         overlap_of_classes(whole.crossing_pairs, whole.crossing_counts, len(names))
     )
     own = [number for number, shade in enumerate(colors) if shade is not None]
-    gray = ~np.isin(placed.classes, own)
+    gray = ~np.isin(classes, own)
     if gray.any():
         ax.scatter(
-            placed.positions[gray, 0],
-            placed.positions[gray, 1],
+            positions[gray, 0],
+            positions[gray, 1],
             s=areas[gray],
             c=OTHER,
             alpha=0.5,
@@ -162,10 +162,10 @@ def _draw_classes(
             zorder=1,
         )
     for place, number in enumerate(own):
-        of_class = placed.classes == number
+        of_class = classes == number
         ax.scatter(
-            placed.positions[of_class, 0],
-            placed.positions[of_class, 1],
+            positions[of_class, 0],
+            positions[of_class, 1],
             s=areas[of_class],
             c=colors[number],
             marker=MARKERS[place % len(MARKERS)],

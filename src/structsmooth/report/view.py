@@ -16,8 +16,9 @@ from threadpoolctl import threadpool_limits
 
 from structsmooth.drawing.placing import place_rows
 from structsmooth.drawing.projection import draw_rows
+from structsmooth.neighborhoods import NOBODY, neighbors_within
+from structsmooth.points import disagreement_around
 from structsmooth.report.pictures import check_images, make_pictures
-from structsmooth.tree import nearest_neighbors
 
 # Rows that are looked at, and those of them that the map shows.
 MOST_ROWS = 20_000
@@ -106,11 +107,13 @@ def make_view(smoother: Any, X: Any, y: ArrayLike, images: Any = None) -> View:
         images = check_images(images, n_rows)
     with threadpool_limits(1):
         placed = place_rows(smoother, X, y, MOST_ROWS)
-        classes = placed.classes
-        assert classes is not None  # noqa: S101 (y was given)
-        near = _neighbors_in_clusters(placed.features, classes, placed.clusters)
+        classes = smoother.encode(y, n_rows)[placed.rows]
+        rows_near = neighbors_within(
+            placed.features, placed.clusters, N_NEIGHBORS, n_jobs=None
+        )
+    near = np.where(rows_near == NOBODY, NOBODY, classes[rows_near])
     duplicates, conflicts = _twins(placed.given, classes)
-    ambiguity = _unequal_pairs(classes, near)
+    ambiguity = disagreement_around(rows_near, classes)
     chosen = _most_ambiguous(ambiguity, near, placed.clusters)
     picture_of, pictures = _take_pictures(
         images, placed.rows[chosen], placed.clusters[chosen], smoother
@@ -143,23 +146,6 @@ def make_view(smoother: Any, X: Any, y: ArrayLike, images: Any = None) -> View:
     )
 
 
-def _neighbors_in_clusters(
-    features: Any, classes: NDArray[np.int64], clusters: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return the classes of the nearest neighbors in the cluster, -1 for none."""
-    near = np.full((len(classes), N_NEIGHBORS), -1, dtype=np.int64)
-    for cluster in np.unique(clusters):
-        members = np.flatnonzero(clusters == cluster)
-        k = min(N_NEIGHBORS, len(members) - 1)
-        if k == 0:
-            continue
-        points = features[members]
-        points = points.toarray() if hasattr(points, "toarray") else points
-        found = nearest_neighbors(points, k).indices
-        near[members, :k] = classes[members][found]
-    return near
-
-
 def _twins(X: Any, classes: NDArray[np.int64]) -> tuple[float, float]:
     """Return the share of rows with an equal one, and with one of another class."""
     keys = np.array([hash(_content(X[i])) for i in range(X.shape[0])])
@@ -175,23 +161,6 @@ def _content(row: Any) -> bytes:
     if hasattr(row, "indices"):
         return bytes(row.indices.tobytes() + row.data.tobytes())
     return bytes((row + 0.0).tobytes())  # minus zero is zero
-
-
-def _unequal_pairs(
-    classes: NDArray[np.int64], near: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Return the share of unequal pairs among the labels of each row and its near ones.
-
-    The same estimate of ``1 - sum_k eta_k(x)^2`` as for ``regions="point"``.
-    """
-    around = np.column_stack([classes, near])
-    known = (around >= 0).sum(axis=1)
-    equal = np.zeros(len(around))
-    for a in range(1, around.shape[1]):
-        for b in range(a):
-            equal += (around[:, a] == around[:, b]) & (around[:, a] >= 0)
-    pairs = known * (known - 1) / 2.0
-    return np.asarray(np.where(known > 1, 1.0 - equal / np.maximum(pairs, 1.0), 0.0))
 
 
 def _most_ambiguous(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pyspark.ml.functions import vector_to_array
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (as all of Spark's users write it)
-from pyspark.sql import types as T  # noqa: N812
+from pyspark.sql import types as T  # noqa: N812 (Spark's own)
 
 from structsmooth.errors import InvalidInputError
 from structsmooth.validation import check_label_structure

@@ -14,7 +14,7 @@ from pyspark import StorageLevel, keyword_only
 from pyspark.ml import Estimator
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own)
 
 from structsmooth.bounds import BayesErrorBounds
 from structsmooth.cluster import (
@@ -79,7 +79,7 @@ class SparkStructuralSmoother(
         self.setParams(**self._input_kwargs)
 
     @keyword_only
-    def setParams(self, **_options: Any) -> SparkStructuralSmoother:  # noqa: N802
+    def setParams(self, **_options: Any) -> SparkStructuralSmoother:  # noqa: N802 (Spark's style)
         """Set parameters by name."""
         self._set(**self._input_kwargs)
         return self

@@ -19,7 +19,7 @@ from pyspark.ml.util import (
     MLWriter,
 )
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own)
 
 from structsmooth.assign import GaussianAssigner, NearestCenter
 from structsmooth.bounds import BayesErrorBounds
@@ -74,18 +74,18 @@ class SparkStructuralSmootherModel(Model, SmootherParams, MLReadable, MLWritable
         return self._smoother.strengths_
 
     @property
-    def clusterWeights(self) -> NDArray[np.float64]:  # noqa: N802
+    def clusterWeights(self) -> NDArray[np.float64]:  # noqa: N802 (Spark's style)
         """Share of the rows in each cluster."""
         weights: NDArray[np.float64] = self._smoother.cluster_weights_
         return weights
 
     @property
-    def clusterBounds(self) -> list[BayesErrorBounds]:  # noqa: N802
+    def clusterBounds(self) -> list[BayesErrorBounds]:  # noqa: N802 (Spark's style)
         """Everything known of each cluster's Bayes error."""
         return self._smoother.cluster_bounds_
 
     @property
-    def bayesErrorBounds(self) -> BayesErrorBounds:  # noqa: N802
+    def bayesErrorBounds(self) -> BayesErrorBounds:  # noqa: N802 (Spark's style)
         """Bounds on the Bayes error of the whole."""
         return self._smoother.bayes_error_bounds_
 
@@ -95,7 +95,7 @@ class SparkStructuralSmootherModel(Model, SmootherParams, MLReadable, MLWritable
         return self._smoother.bias_
 
     @property
-    def uniformBias(self) -> float:  # noqa: N802
+    def uniformBias(self) -> float:  # noqa: N802 (Spark's style)
         """The same for uniform strengths of the same mean."""
         return self._smoother.uniform_bias_
 

@@ -11,7 +11,7 @@ from pyspark.ml.feature import PCA
 from pyspark.ml.functions import array_to_vector
 from pyspark.ml.stat import Summarizer
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own)
 from scipy.linalg import cholesky, solve_triangular
 
 from structsmooth.assign import Assigner, GaussianAssigner, NearestCenter
