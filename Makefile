@@ -17,7 +17,7 @@ $(BIN)/python:
 
 # A stamp file for each set of packages: installed again only when the lists change.
 $(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
-	$(INSTALL) -e .
+	$(INSTALL) -e '.[report]'
 	@touch $@
 
 $(VENV)/.test: pyproject.toml constraints.txt | $(BIN)/python
@@ -26,6 +26,7 @@ $(VENV)/.test: pyproject.toml constraints.txt | $(BIN)/python
 
 demo: $(VENV)/.core ## the whole line on a data set that ships with scikit-learn
 	$(BIN)/structsmooth demo
+	$(BIN)/structsmooth report structsmooth-demo
 
 test: lint types imports unit ## lint, types, import contract, tests and doctests
 
