@@ -10,6 +10,7 @@ from benchmarks import peers
 from benchmarks.cases import TREES, blobs
 from benchmarks.clock import seconds
 from structsmooth.bounds import TASKS_PER_JOB
+from structsmooth.sidebyside import side_by_side
 
 
 def run():
@@ -44,8 +45,6 @@ def run():
 
 def run_threads():
     """Return wall-clock seconds of one and two threads: over clusters, inside one."""
-    from joblib import Parallel, delayed
-
     many = TREES["A: 64 x (780, 256)"]()
     one = TREES["C: (86 000, 28)"]()[0]
 
@@ -55,7 +54,7 @@ def run_threads():
     def over(n_jobs):  # as `structsmooth.bounds` does
         n_tasks = TASKS_PER_JOB * n_jobs
         tasks = [many[start::n_tasks] for start in range(n_tasks)]
-        Parallel(n_jobs=n_jobs, prefer="threads")(delayed(several)(t) for t in tasks)
+        list(side_by_side(several, tasks, n_jobs))
 
     gains = {
         "over 64 clusters": _in_turns(lambda: over(1), lambda: over(2), 9),

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
 from structsmooth.crossing import CrossingCount, cross_tree, crossing_matrix
@@ -34,6 +34,7 @@ from structsmooth.inequalities import (
 )
 from structsmooth.neighborhoods import rows_of_groups
 from structsmooth.progress import Progress
+from structsmooth.sidebyside import side_by_side
 from structsmooth.tree.paths import prim_seconds
 from structsmooth.validation import (
     check_choice,
@@ -258,11 +259,10 @@ def bounds_of_regions(
     order = sorted(range(n_regions), key=lambda region: -len(members[region]))
     n_tasks = min(n_regions, TASKS_PER_JOB * effective_n_jobs(n_jobs))
     tasks = [order[start::n_tasks] for start in range(n_tasks)]
-    results = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
-        delayed(_some_regions)(
-            [_Part(X, coded, members[region]) for region in task], settings
-        )
-        for task in tasks
+    results = side_by_side(
+        functools.partial(_some_regions, settings=settings),
+        ([_Part(X, coded, members[region]) for region in task] for task in tasks),
+        n_jobs,
     )
     bounds: dict[int, BayesErrorBounds] = {}
     with (progress or Progress(False)).stage("spanning trees", n_regions) as stage:

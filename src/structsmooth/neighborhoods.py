@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
+from structsmooth.sidebyside import side_by_side
 from structsmooth.tree import nearest_neighbors
 
 # In place of a neighbor that a small cluster does not have.
@@ -46,9 +47,8 @@ def neighbors_within(
             near[rows, :n_near] = rows[found]
 
     largest_first = sorted(members, key=len, reverse=True)
-    Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(one_group)(rows) for rows in largest_first
-    )
+    for _ in side_by_side(one_group, largest_first, n_jobs, share_memory=True):
+        pass
     return near
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from structsmooth.assign import Assigner, GaussianAssigner, NearestCenter
@@ -19,6 +18,7 @@ from structsmooth.cluster import (
 )
 from structsmooth.outofcore.moments import running_sum
 from structsmooth.outofcore.plan import Plan
+from structsmooth.sidebyside import side_by_side
 
 Blocks = Callable[[str], Iterable[NDArray[Any]]]
 # Bytes a row that the draw of `kmeans_sample` takes: distances, their order, the
@@ -93,9 +93,7 @@ def assign_blocks(
     assigner: Assigner, blocks: list[NDArray[Any]], n_jobs: int | None
 ) -> list[NDArray[np.int32]]:
     """Return the cluster of each row, block by block."""
-    found = Parallel(n_jobs=n_jobs, require="sharedmem")(
-        delayed(assigner.assign)(block) for block in blocks
-    )
+    found = side_by_side(assigner.assign, blocks, n_jobs, share_memory=True)
     return [labels.astype(np.int32) for labels in found]
 
 
