@@ -45,6 +45,21 @@ def test_auto_leaves_small_data_enough_rows_a_cluster(n_rows, expected):
 
 
 @pytest.mark.parametrize(
+    ("n_rows", "n_classes", "expected"),
+    [
+        (1_000_000, 2, 150),
+        (2_000_000, 2, 299),  # one for 6 667 rows
+        (11_000_000, 2, 1649),
+        (11_000_000, 5000, 220),  # ten rows a class
+        (100_000_000, 2, 2048),
+        (10**10, 2, 3232),  # 1.5 n^(1/3) again
+    ],
+)
+def test_auto_keeps_clusters_small_above_a_million_rows(n_rows, n_classes, expected):
+    assert choose_n_clusters(n_rows, n_classes) == expected
+
+
+@pytest.mark.parametrize(
     "clusterer",
     [
         "kmeans",
@@ -129,7 +144,7 @@ def test_many_rows_take_mini_batches(rng, monkeypatch):
     monkeypatch.setattr(module, "FULL_KMEANS", 500)
     monkeypatch.setattr(module, "BATCH_SAMPLE", 300)
     regions = fit_regions(rng.normal(size=(4000, 2)), "kmeans", 4, n_classes=2)
-    assert used == [4 * 512]
+    assert used == [4 * 128]
     assert len(regions.labels) == 4000
     assert regions.n_regions == 4
 

@@ -74,3 +74,18 @@ def test_points_are_the_same_under_a_backend_of_processes():
         there = StructuralSmoother(n_jobs=2, **options).fit(X, y)
     assert np.ptp(here.sample_strengths_) > 0
     assert np.array_equal(here.sample_strengths_, there.sample_strengths_)
+
+
+def test_no_more_tasks_are_taken_ahead_than_allowed():
+    taken = []
+
+    def tasks():
+        for task in range(20):
+            taken.append(task)
+            yield task
+
+    results = side_by_side(lambda task: task, tasks(), 2, ahead=2)
+    for done in range(1, 21):
+        assert next(results) == done - 1
+        assert len(taken) <= done + 4  # two for each of two threads
+    assert next(results, None) is None

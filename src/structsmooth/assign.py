@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from structsmooth.kernels import kernel
+from structsmooth.nearest import nearest_point
 
 # Sparse rows are made dense this many at a time.
 DENSE_ROWS = 4096
@@ -43,8 +43,7 @@ class NearestCenter:
 
     def assign(self, X: Any) -> NDArray[np.int64]:
         """Return the number of the nearest center."""
-        columns = np.ascontiguousarray(self.centers.T, dtype=np.float64)
-        return _by_dense_chunks(X, lambda rows: _nearest_column(rows, columns))
+        return _nearest_point(X, self.centers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,10 +90,7 @@ class NearestRow:
 
     def assign(self, X: Any) -> NDArray[np.int64]:
         """Return the label of the nearest training row."""
-        columns = np.ascontiguousarray(self.rows.T, dtype=np.float64)
-        return self.labels[
-            _by_dense_chunks(X, lambda rows: _nearest_column(rows, columns))
-        ]
+        return self.labels[_nearest_point(X, self.rows)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,38 +112,12 @@ class ClustererAssigner:
         return np.where(self.names[at] == raw, at, -1)
 
 
-def _by_dense_chunks(X: Any, find: Any) -> NDArray[np.int64]:
+def _nearest_point(X: Any, points: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the number of the nearest point to each row, sparse rows or not."""
     if not sp.issparse(X):
-        return np.asarray(find(np.ascontiguousarray(X)))
+        return nearest_point(X, points)
     parts = [
-        find(X[start : start + DENSE_ROWS].toarray())
+        nearest_point(X[start : start + DENSE_ROWS].toarray(), points)
         for start in range(0, X.shape[0], DENSE_ROWS)
     ]
     return np.concatenate(parts)
-
-
-@kernel
-def _nearest_column(
-    rows: NDArray[Any], columns: NDArray[np.float64]
-) -> NDArray[np.int64]:
-    """Return for each row the nearest column, by float64 differences.
-
-    A row's result depends on that row alone, which blocked matrix products do not
-    promise. The inner loop runs over columns and vectorizes as it stands.
-    """
-    n_features, n_columns = columns.shape
-    nearest = np.empty(rows.shape[0], np.int64)
-    squared = np.empty(n_columns)
-    for i in range(rows.shape[0]):
-        squared[:] = 0.0
-        for feature in range(n_features):
-            value = np.float64(rows[i, feature])
-            for j in range(n_columns):
-                difference = columns[feature, j] - value
-                squared[j] += difference * difference
-        best = 0
-        for j in range(1, n_columns):
-            if squared[j] < squared[best]:
-                best = j
-        nearest[i] = best
-    return nearest

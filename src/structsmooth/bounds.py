@@ -27,12 +27,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from structsmooth.crossing import CrossingCount, cross_tree, crossing_matrix
 from structsmooth.errors import InvalidInputError
+from structsmooth.grouping import rows_of_groups
 from structsmooth.inequalities import (
     lower_bound,
     lower_bound_of_votes,
     wilson_interval,
 )
-from structsmooth.neighborhoods import rows_of_groups
 from structsmooth.progress import Progress
 from structsmooth.sidebyside import side_by_side
 from structsmooth.tree.paths import prim_seconds
@@ -316,7 +316,8 @@ def region_bounds(
 ) -> BayesErrorBounds:
     """Bound the Bayes error of one region; the arguments have been checked."""
     crossing = cross_tree(X, coded, ties, n_threads, workload)
-    n_forced = len(np.unique(coded)) - 1 if correct_forced_edges else 0
+    n_present = int(np.count_nonzero(np.bincount(coded)))
+    n_forced = n_present - 1 if correct_forced_edges else 0
     return _from_count(crossing, coded, n_classes, n_forced, confidence, lower_bound)
 
 

@@ -29,13 +29,17 @@ from structsmooth.assign import (
     NearestRow,
 )
 from structsmooth.errors import InvalidInputError, MergedClustersWarning
+from structsmooth.grouping import order_by_group
 from structsmooth.validation import check_integer
 
 # Lloyd's algorithm up to this many rows, mini-batches beyond.
 FULL_KMEANS = 50_000
 MINI_BATCH = 4096
 # Mini-batches are drawn from a sample: more rows would only be read more slowly.
-BATCH_SAMPLE = 100_000
+BATCH_SAMPLE, SAMPLE_PER_CLUSTER = 100_000, 128
+# Above a million rows there are more clusters and not larger ones, for the cost of a
+# tree grows faster than its rows; but so many that k-means is still the lesser part.
+USUAL_ROWS, MOST_CLUSTERS = 6_667, 2_048
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,10 +87,13 @@ def choose_n_clusters(n_rows: int, n_classes: int) -> int:
     ``1.5 * n^(1/3)``, but so that a cluster has on average at least 50 rows and 10
     for each class. Beside the paper's own choices: 12 000 rows 34 (32), 50 000 rows
     of 10 classes 55 (64) and of 100 classes 50 (48), 73 257 rows 63 (80), 1 000 000
-    rows 150 (128).
+    rows 150 (128). Above a million rows the clusters keep their mean size of 6 667
+    rows, up to 2 048 of them, and then grow.
     """
     by_rows = round(1.5 * math.cbrt(n_rows))
-    return max(1, min(by_rows, n_rows // max(50, 10 * n_classes)))
+    by_cost = min(n_rows // USUAL_ROWS, MOST_CLUSTERS)
+    by_labels = n_rows // max(50, 10 * n_classes)
+    return max(1, min(max(by_rows, by_cost), by_labels))
 
 
 def choose_min_size(n_classes: int) -> int:
@@ -124,7 +131,7 @@ def fit_regions(
     X : ndarray or CSR matrix of shape (n, d)
         Reduced features.
     clusterer : {"kmeans", "gmm"} or scikit-learn clusterer
-        "kmeans" takes mini-batches above 50 000 rows, from a sample of 100 000 (or 512
+        "kmeans" takes mini-batches above 50 000 rows, from a sample of 100 000 (or 128
         for each cluster), and assigns all rows to the centers. A clusterer is cloned;
         one without ``predict`` gives a new row the cluster of its nearest training row,
         and noise (label -1) goes to the nearest cluster.
@@ -215,7 +222,7 @@ def kmeans_sample_size(n_rows: int, n_clusters: int) -> int:
     """Return how many rows k-means looks at."""
     if n_rows <= FULL_KMEANS:
         return n_rows
-    return min(n_rows, max(BATCH_SAMPLE, 512 * n_clusters))
+    return min(n_rows, max(BATCH_SAMPLE, SAMPLE_PER_CLUSTER * n_clusters))
 
 
 def kmeans_centers(
@@ -350,7 +357,7 @@ def merge_small(
 def _centers(X: Any, labels: NDArray[np.int64], n_clusters: int) -> NDArray[np.float64]:
     """Return the mean row of each cluster; of an empty one zeros."""
     inside = np.flatnonzero(labels >= 0)
-    order = inside[np.argsort(labels[inside], kind="stable")]
+    order = inside[order_by_group(labels[inside])]
     present, starts, sizes = np.unique(
         labels[order], return_index=True, return_counts=True
     )

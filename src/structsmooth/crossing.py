@@ -94,8 +94,13 @@ def crossing_pairs(
 
     A region of a task with a thousand classes has few of their million pairs.
     """
-    ends = np.sort(coded[edges], axis=1)
-    return np.unique(ends[ends[:, 0] != ends[:, 1]], axis=0, return_counts=True)
+    one, other = coded[edges[:, 0]], coded[edges[:, 1]]
+    crosses = one != other
+    low = np.minimum(one[crosses], other[crosses])
+    high = np.maximum(one[crosses], other[crosses])
+    base = int(coded.max()) + 1
+    numbers, counts = np.unique(low * base + high, return_counts=True)
+    return np.column_stack(np.divmod(numbers, base)), counts
 
 
 def crossing_matrix(
@@ -141,7 +146,9 @@ def _tied_fraction(
     first, or an average over ties is asked for.
     """
     n_samples = len(X)
-    repeated = 1.0 - len(np.unique(tree.lengths)) / len(tree.lengths)
+    # The lengths are sorted.
+    n_repeated = np.count_nonzero(tree.lengths[1:] == tree.lengths[:-1])
+    repeated = n_repeated / len(tree.lengths)
     if ties == "index" and repeated < MANY_TIES:
         return 0.0
     backwards = np.arange(n_samples)[::-1]

@@ -13,17 +13,12 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
+from structsmooth.grouping import rows_of_groups
 from structsmooth.sidebyside import side_by_side
 from structsmooth.tree import nearest_neighbors
 
 # In place of a neighbor that a small cluster does not have.
 NOBODY = -1
-
-
-def rows_of_groups(groups: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Return the rows of each group 0, 1, ... in their order."""
-    order = np.argsort(groups, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(groups))[:-1])
 
 
 def neighbors_within(

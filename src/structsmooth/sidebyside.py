@@ -8,8 +8,10 @@ whole; so in threads the tasks do without it. Every other backend that
 
 from __future__ import annotations
 
+import math
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from joblib import Parallel, delayed, effective_n_jobs
@@ -25,6 +27,7 @@ def side_by_side(
     n_jobs: int | None,
     *,
     share_memory: bool = False,
+    ahead: int | None = None,
 ) -> Iterator[Result]:
     """Give the results in the order of the tasks, as they come.
 
@@ -38,6 +41,9 @@ def side_by_side(
         How many at once, as in joblib.
     share_memory : bool
         Whether a task writes where this process reads, so that threads it must be.
+    ahead : int, optional
+        Tasks that may be taken before the first result is, for each job; for tasks
+        and results that are large. By default all.
     """
     wish: dict[str, Any] = (
         {"require": "sharedmem"} if share_memory else {"prefer": "threads"}
@@ -45,17 +51,29 @@ def side_by_side(
     backend, _ = get_active_backend(**wish)
     n_threads = effective_n_jobs(n_jobs)
     if n_threads > 1 and type(backend) is ThreadingBackend:
-        return _in_threads(work, tasks, n_threads)
+        limit = math.inf if ahead is None else ahead * n_threads
+        return _in_threads(work, tasks, n_threads, limit)
+    if ahead is not None:
+        wish["pre_dispatch"] = f"{ahead} * n_jobs"
     run = Parallel(n_jobs=n_jobs, return_as="generator", **wish)
     results: Iterator[Result] = run(delayed(work)(task) for task in tasks)
     return results
 
 
 def _in_threads(
-    work: Callable[[Task], Result], tasks: Iterable[Task], n_threads: int
+    work: Callable[[Task], Result],
+    tasks: Iterable[Task],
+    n_threads: int,
+    limit: float,
 ) -> Iterator[Result]:
     pool = ThreadPoolExecutor(n_threads)
+    waiting: deque[Future[Result]] = deque()
     try:
-        yield from pool.map(work, tasks)
+        for task in tasks:
+            if len(waiting) >= limit:
+                yield waiting.popleft().result()
+            waiting.append(pool.submit(work, task))
+        while waiting:
+            yield waiting.popleft().result()
     finally:  # after an error or an interrupt, what was not begun never is
         pool.shutdown(cancel_futures=True)

@@ -77,7 +77,8 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
         Any scikit-learn clusterer will do, with or without ``predict``.
     n_clusters : int or "auto", default="auto"
         "auto" is 1.5 n^(1/3), but so that a cluster has on average at least 50
-        rows and 10 for each class.
+        rows and 10 for each class; above a million rows, one for 6 667 rows, at
+        most 2 048.
     regions : {"cluster", "point"}, default="cluster"
         What shares one strength: all samples of a cluster, or none. "point" gives
         every sample its own, from the labels of its nearest neighbors.

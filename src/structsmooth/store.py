@@ -32,6 +32,8 @@ from structsmooth.suspects import Suspects
 FORMAT = "structsmooth.smoother"
 FORMAT_VERSION = 1
 FILE_NAME = "smoother.zip"
+# Bytes of an array; to compress more would take longer than it saves.
+LARGEST_COMPRESSED = 10**7
 
 Arrays = dict[str, NDArray[Any]]
 Smoother = TypeVar("Smoother")
@@ -147,7 +149,10 @@ def write_arrays(
             _add(bundle, name, content)
         for name, array in arrays.items():
             # Streamed, for an array can be a memory map larger than memory.
-            with bundle.open(_entry(f"{name}.npy"), "w", force_zip64=True) as stream:
+            entry = _entry(f"{name}.npy")
+            if np.asarray(array).nbytes > LARGEST_COMPRESSED:
+                entry.compress_type = zipfile.ZIP_STORED
+            with bundle.open(entry, "w", force_zip64=True) as stream:
                 np.lib.format.write_array(stream, np.asarray(array), allow_pickle=False)
 
 

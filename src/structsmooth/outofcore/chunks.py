@@ -1,10 +1,11 @@
 """Rows in pieces: from a npy file, an array, or a table copied to the spill directory.
 
-A npy file is mapped anew for each piece, so that no more of it is ever resident.
+A npy file is read a piece at a time, so that no more of it is ever resident.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
@@ -49,6 +50,17 @@ class ArraySource:
         self.n_rows, self.n_features = len(whole), first.shape[1]
         self.dtype = first.dtype
 
+    def _copy(self, start: int, stop: int) -> NDArray[Any]:
+        whole = self._open()
+        if self._path is None or not whole.flags.c_contiguous or whole.ndim == 0:
+            return np.array(whole[start:stop])
+        # To read is several times as fast as to copy from a map.
+        count = len(range(*slice(start, stop).indices(len(whole))))
+        width = math.prod(whole.shape[1:])
+        offset = whole.offset + start * width * whole.itemsize
+        rows = np.fromfile(self._path, whole.dtype, count * width, offset=offset)
+        return rows.reshape(count, *whole.shape[1:])
+
     def _open(self) -> Any:
         if self._path is None:
             return self._array
@@ -60,7 +72,7 @@ class ArraySource:
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Return some rows, converted as for a fit in memory."""
-        rows = np.array(self._open()[start:stop])
+        rows = self._copy(start, stop)
         if self._path is not None:
             rows = as_rows(rows, self._path)
         if rows.ndim != 2 or rows.dtype.kind not in "biuf":

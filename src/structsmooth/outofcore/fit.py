@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -22,24 +23,31 @@ from structsmooth.cluster import (
     seed_of,
 )
 from structsmooth.errors import InvalidInputError
-from structsmooth.outofcore.chunks import ROWS, Labels, Source, open_data
+from structsmooth.outofcore.chunks import ROWS, Labels, open_data
 from structsmooth.outofcore.moments import find_moments, reduction_from
 from structsmooth.outofcore.plan import Plan, memory_limit
 from structsmooth.outofcore.regions import (
-    assign_blocks,
+    assign_block,
     assigner_arrays,
     assigner_from,
     fit_assigner,
 )
 from structsmooth.outofcore.request import Request
 from structsmooth.outofcore.result import write_result
+from structsmooth.outofcore.rows import Rows
 from structsmooth.outofcore.spill import Spill
-from structsmooth.outofcore.trees import FEATURES, bound_regions, sort_rows
+from structsmooth.outofcore.trees import (
+    FEATURES,
+    Sorted,
+    bound_regions,
+    sort_piece,
+    sort_rows,
+)
 from structsmooth.outputs import check_target
 from structsmooth.progress import Progress
-from structsmooth.reduce import LinearReduction, is_transformer
+from structsmooth.reduce import is_transformer
 from structsmooth.smoother import StructuralSmoother
-from structsmooth.validation import check_features, check_label_structure
+from structsmooth.validation import check_label_structure
 
 SEED, MOMENTS, ASSIGNER = "seed.npz", "moments.npz", "clusters.npz"
 CLUSTERS, SIZES = "clusters.bin", "sizes.npz"
@@ -76,7 +84,7 @@ def fit_out_of_core(
         Column of a table that holds the labels.
     labels : path-like or array-like of shape (n,), optional
         The labels, if they are not in the data: an array, a npy file, or text with
-        one a line.
+        one a rows.
     drop : sequence of str
         Columns of a table that are not features.
     header : bool, optional
@@ -194,20 +202,27 @@ def _fit(
     kept_seed = int(spill.kept(SEED)["seed"])
     seed = None if kept_seed < 0 else kept_seed
 
-    line = _Rows(source, plan)
+    n_jobs = effective_n_jobs(smoother.n_jobs)
+    rows = Rows(source, plan, n_jobs)
     with progress.stage("reduce"):
         if not spill.has(MOMENTS):
-            named = (smoother.reducer, smoother.n_components)
-            spill.keep(MOMENTS, **find_moments(line.checked, source.dtype, *named))
-        line.reduction = reduction_from(
+            found = find_moments(
+                rows.checked,
+                rows.raw,
+                rows.dtype,
+                smoother.reducer,
+                smoother.n_components,
+            )
+            spill.keep(MOMENTS, **found)
+        rows.reduction = reduction_from(
             spill.kept(MOMENTS), smoother.reducer, smoother.n_components
         )
     with progress.stage("cluster"):
         if not spill.has(ASSIGNER):
             assigner = fit_assigner(
-                line.reduced,
+                rows.reduced,
                 source.n_rows,
-                line.width,
+                rows.width,
                 smoother.clusterer,
                 resolve_n_clusters(smoother.n_clusters, source.n_rows, n_classes),
                 seed,
@@ -215,10 +230,9 @@ def _fit(
             )
             spill.keep(ASSIGNER, **assigner_arrays(assigner))
         assigner = assigner_from(spill.kept(ASSIGNER))
-    n_pieces = -(-source.n_rows // plan.piece_rows)
-    with progress.stage("assign", n_pieces) as stage:
+    with progress.stage("assign", rows.n_blocks) as stage:
         if not spill.has(SIZES):
-            _assign(line, assigner, spill, smoother.n_jobs, stage)
+            _assign(rows, assigner, spill, stage)
         found = spill.kept(SIZES)
         regions = merge_small(
             assigner,
@@ -230,20 +244,19 @@ def _fit(
         regions.region_of_cluster[found["sizes"] > 0],
         weights=found["sizes"][found["sizes"] > 0],
     ).astype(np.int64)
-    n_jobs = effective_n_jobs(smoother.n_jobs)
-    itemsize = line.dtype.itemsize
-    at_once = plan.trees_at_once(sizes.tolist(), line.width, itemsize, n_jobs)
-    with progress.stage("sort", n_pieces) as stage:
+    itemsize = rows.dtype.itemsize
+    at_once = plan.trees_at_once(sizes.tolist(), rows.width, itemsize, n_jobs)
+    with progress.stage("sort", rows.n_pieces) as stage:
         if not spill.has(FEATURES):
-            pieces = _with_regions(line, labels, regions, spill, stage)
-            sort_rows(spill, pieces, sizes, line.width, line.dtype)
+            pieces = _sorted_pieces(rows, labels, regions, spill, stage)
+            sort_rows(spill, pieces, sizes, rows.width, rows.dtype)
             spill.discard(ROWS)  # of a table; what follows needs the sorted rows only
     with progress.stage("spanning trees", len(sizes)) as stage:
         smoother.cluster_bounds_ = bound_regions(
             spill,
             sizes,
-            line.width,
-            line.dtype,
+            rows.width,
+            rows.dtype,
             at_once=at_once,
             n_threads=n_jobs if at_once == 1 else 1,
             stage=stage,
@@ -254,7 +267,7 @@ def _fit(
         )
     smoother.classes_ = labels.classes
     smoother.n_features_in_ = source.n_features
-    smoother.reduction_ = line.reduction
+    smoother.reduction_ = rows.reduction
     smoother.regions_ = regions
     smoother.points_ = smoother.suspects_ = None
     smoother.cluster_labels_ = regions.labels
@@ -262,77 +275,32 @@ def _fit(
     return labels
 
 
-class _Rows:
-    """All rows, block by block, as often as asked for."""
-
-    def __init__(self, source: Source, plan: Plan) -> None:
-        self._source, self._plan = source, plan
-        self.reduction = LinearReduction()
-
-    @property
-    def width(self) -> int:
-        """Features after the reduction."""
-        components = self.reduction.components
-        return self._source.n_features if components is None else len(components)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the reduced features."""
-        return self._source.dtype
-
-    def checked(self, why: str) -> Iterator[NDArray[Any]]:
-        """Give the rows as they are; the first look refuses what is not finite."""
-        for first, blocks in self._pieces():
-            for block in blocks:
-                yield check_features(block, first_row=first) if why == "look" else block
-                first += len(block)
-
-    def reduced(self, _why: str) -> Iterator[NDArray[Any]]:
-        """Give the reduced rows."""
-        for _, blocks in self.pieces():
-            yield from blocks
-
-    def pieces(self) -> Iterator[tuple[int, list[NDArray[Any]]]]:
-        """Give lists of reduced blocks, each with the number of its first row."""
-        for first, blocks in self._pieces():
-            yield first, [self.reduction.transform(block) for block in blocks]
-
-    def _pieces(self) -> Iterator[tuple[int, list[NDArray[Any]]]]:
-        n_rows, step = self._source.n_rows, self._plan.piece_rows
-        for start in range(0, n_rows, step):
-            piece = self._source.read(start, min(start + step, n_rows))
-            cuts = range(self._plan.block_rows, len(piece), self._plan.block_rows)
-            yield start, np.split(piece, list(cuts))
-
-
-def _assign(
-    line: _Rows, assigner: Any, spill: Spill, n_jobs: int | None, stage: Any
-) -> None:
+def _assign(rows: Rows, assigner: Any, spill: Spill, stage: Any) -> None:
     """Write the cluster of each row, then how many each has, and their sum."""
     sizes = np.zeros(assigner.n_clusters)
-    sums = np.zeros((assigner.n_clusters, line.width))
+    sums = np.zeros((assigner.n_clusters, rows.width))
     with spill.writing(CLUSTERS) as stream:
-        for _, blocks in line.pieces():
-            for block, labels in zip(
-                blocks, assign_blocks(assigner, blocks, n_jobs), strict=True
-            ):
-                stream.write(labels.data)
-                order = np.argsort(labels, kind="stable")
-                present, starts = np.unique(labels[order], return_index=True)
-                sums[present] += np.add.reduceat(
-                    block[order], starts, axis=0, dtype=np.float64
-                )
-                sizes += np.bincount(labels, minlength=len(sizes))
+        for found in rows.reduced(partial(assign_block, assigner)):
+            stream.write(found.labels.data)
+            sizes[found.present] += found.sizes
+            sums[found.present] += found.sums
             stage.advance()
     spill.keep(SIZES, sizes=sizes, sums=sums)
 
 
-def _with_regions(
-    line: _Rows, labels: Labels, regions: Regions, spill: Spill, stage: Any
-) -> Iterator[tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]]:
-    for start, blocks in line.pieces():
-        rows = np.concatenate(blocks)
-        stop = start + len(rows)
+def _sorted_pieces(
+    rows: Rows, labels: Labels, regions: Regions, spill: Spill, stage: Any
+) -> Iterator[Sorted]:
+    def sort(start: int, blocks: list[NDArray[Any]]) -> Sorted:
+        stop = start + sum(map(len, blocks))
         clusters = spill.read(CLUSTERS, np.int32, start, stop)
-        yield rows, labels.read(start, stop), regions.region_of_cluster[clusters]
+        return sort_piece(
+            np.concatenate(blocks),
+            labels.read(start, stop),
+            regions.region_of_cluster[clusters],
+            regions.n_regions,
+        )
+
+    for piece in rows.pieces(sort):
+        yield piece
         stage.advance()

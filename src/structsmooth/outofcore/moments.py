@@ -7,13 +7,14 @@ in memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.decomposition import IncrementalPCA
 
+from structsmooth.outofcore.rows import Blocks
 from structsmooth.reduce import (
     FULL_SPECTRUM,
     KEEP_FEATURES,
@@ -25,28 +26,31 @@ from structsmooth.reduce import (
     warn_about_scale,
 )
 
-Blocks = Callable[[str], Iterable[NDArray[Any]]]
 Arrays = dict[str, Any]
 
 
 def running_sum(blocks: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return the sum of all rows, added one after the other."""
-    total: Any = None
+    """Return the sum of all rows, added one after the other; blocks are written to."""
+    total: Any = 0.0
     for block in blocks:
-        rows = block if total is None else np.vstack([total[np.newaxis], block])
-        total = np.add.reduce(rows, axis=0)
+        block[0] += total
+        total = np.add.reduce(block, axis=0)
     return np.asarray(total)
 
 
 def find_moments(
-    blocks: Blocks, dtype: np.dtype[Any], reducer: Any, n_components: int | None
+    look: Blocks,
+    blocks: Blocks,
+    dtype: np.dtype[Any],
+    reducer: Any,
+    n_components: int | None,
 ) -> Arrays:
     """Read the data as often as the reducer needs, and return what it needs to know.
 
     Parameters
     ----------
-    blocks : callable
-        Gives all rows, block by block, each time it is called.
+    look, blocks : Blocks
+        The rows, for a first look and whenever they are needed again.
     dtype : dtype
         Of the data.
     reducer, n_components
@@ -55,22 +59,23 @@ def find_moments(
     low: Any = np.inf
     high: Any = -np.inf
     n_rows = 0
-    for block in blocks("look"):
-        low = np.minimum(low, block.min(axis=0))
-        high = np.maximum(high, block.max(axis=0))
-        n_rows += len(block)
+    for least, largest, size in look(_range_of):
+        low, high = np.minimum(low, least), np.maximum(high, largest)
+        n_rows += size
     exponent = extreme_exponent(float(low.min()), float(high.max()), dtype)
     found: Arrays = {"low": low, "high": high, "exponent": exponent}
     if reducer is None or reducer == "none":
         return found
 
-    def scaled(why: str) -> Iterator[NDArray[Any]]:
-        for block in blocks(why):
-            yield np.ldexp(block, -exponent) if exponent else block
+    def scaled(block: NDArray[Any]) -> NDArray[np.float64]:
+        rows = np.ldexp(block, -exponent) if exponent else block
+        return rows.astype(np.float64)
 
-    total = running_sum(block.astype(np.float64) for block in scaled("mean"))
-    mean = total / n_rows
-    squares = running_sum((block - mean) ** 2 for block in scaled("variance"))
+    def squared(block: NDArray[Any]) -> NDArray[np.float64]:
+        return np.square(scaled(block) - mean)
+
+    mean = running_sum(blocks(scaled)) / n_rows
+    squares = running_sum(blocks(squared))
     variance = np.where(low == high, 0.0, squares / n_rows)
     found |= {"mean": mean, "variance": variance}
     n_features = len(mean)
@@ -81,21 +86,32 @@ def find_moments(
     wanted = MOST_COMPONENTS if n_components is None else n_components
     most = min(wanted, n_features, n_rows)
     before = LinearReduction(mean, scale, None, exponent)
-    centered = (before.transform(b.astype(np.float64)) for b in blocks("covariance"))
+
+    def centered(block: NDArray[Any]) -> NDArray[np.float64]:
+        return np.asarray(before.transform(block.astype(np.float64)))
+
+    def products(block: NDArray[Any]) -> NDArray[np.float64]:
+        rows = centered(block)
+        return np.asarray(rows.T @ rows)
+
     if n_features <= FULL_SPECTRUM:
         scatter = np.zeros((n_features, n_features))
-        for block in centered:
-            scatter += block.T @ block
+        for product in blocks(products):
+            scatter += product
         values, vectors = np.linalg.eigh(scatter)
         components = vectors.T[::-1][:most]
         ratio = np.maximum(values[::-1], 0.0)[:most] / np.maximum(values, 0.0).sum()
     else:
-        model = _incremental(centered, most)
+        model = _incremental(blocks(centered), most)
         components, ratio = model.components_, model.explained_variance_ratio_
     # The largest entry of a direction is positive, as scikit-learn has it.
     largest = np.abs(components).argmax(axis=1)
     signs = np.sign(components[np.arange(len(components)), largest])
     return found | {"components": components * signs[:, np.newaxis], "ratio": ratio}
+
+
+def _range_of(block: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], int]:
+    return block.min(axis=0), block.max(axis=0), len(block)
 
 
 def reduction_from(

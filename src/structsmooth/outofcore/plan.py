@@ -125,6 +125,11 @@ class Plan:
         piece_rows = max(1, wanted // block_rows) * block_rows
         return cls(limit, free, block_rows, piece_rows)
 
+    def blocks_at_once(self, n_jobs: int, n_features: int) -> int:
+        """Return how many threads may work on blocks, each with two more waiting."""
+        block_bytes = 4 * 8 * n_features * self.block_rows
+        return max(1, min(n_jobs, self.free // 3 // (3 * block_bytes)))
+
     def trees_at_once(
         self, sizes: list[int], n_features: int, itemsize: int, n_jobs: int
     ) -> int:

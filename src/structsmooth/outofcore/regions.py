@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +15,11 @@ from structsmooth.cluster import (
     kmeans_sample_size,
     squared_distances,
 )
+from structsmooth.grouping import order_by_group
 from structsmooth.outofcore.moments import running_sum
 from structsmooth.outofcore.plan import Plan
-from structsmooth.sidebyside import side_by_side
+from structsmooth.outofcore.rows import Blocks
 
-Blocks = Callable[[str], Iterable[NDArray[Any]]]
 # Bytes a row that the draw of `kmeans_sample` takes: distances, their order, the
 # workspace of sorting them, and a permutation.
 DRAW_BYTES = 32
@@ -62,13 +61,12 @@ def _choose(
     """Return the numbers of the rows in the sample, in its order."""
     if DRAW_BYTES * n_rows > plan.free:
         return np.random.default_rng(seed).choice(n_rows, size, replace=False)
-    rows = (block.astype(np.float64) for block in blocks("center"))
-    mean = running_sum(rows) / n_rows
+    mean = running_sum(blocks(lambda rows: rows.astype(np.float64))) / n_rows
     distances = np.empty(n_rows)
     start = 0
-    for block in blocks("distances"):
-        distances[start : start + len(block)] = squared_distances(block, mean)
-        start += len(block)
+    for some in blocks(lambda rows: squared_distances(rows, mean)):
+        distances[start : start + len(some)] = some
+        start += len(some)
     order = np.argsort(distances, kind="stable")
     draws = kmeans_sample(n_rows, n_clusters, seed)
     return order if draws is None else order[draws]
@@ -80,7 +78,7 @@ def _gather(blocks: Blocks, chosen: NDArray[np.int64]) -> NDArray[Any]:
     ordered = chosen[by_row]
     sample: NDArray[Any] = np.empty(0)
     start = 0
-    for block in blocks("sample"):
+    for block in blocks(lambda rows: rows):
         low, high = np.searchsorted(ordered, [start, start + len(block)])
         if start == 0:
             sample = np.empty((len(chosen), block.shape[1]), block.dtype)
@@ -89,12 +87,36 @@ def _gather(blocks: Blocks, chosen: NDArray[np.int64]) -> NDArray[Any]:
     return sample
 
 
-def assign_blocks(
-    assigner: Assigner, blocks: list[NDArray[Any]], n_jobs: int | None
-) -> list[NDArray[np.int32]]:
-    """Return the cluster of each row, block by block."""
-    found = side_by_side(assigner.assign, blocks, n_jobs, share_memory=True)
-    return [labels.astype(np.int32) for labels in found]
+class Assigned(NamedTuple):
+    """The clusters of a block of rows.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n,), int32
+        Of each row.
+    present : ndarray of shape (c,)
+        The clusters that occur, ascending.
+    sizes : ndarray of shape (c,)
+        How many rows each has.
+    sums : ndarray of shape (c, d), float64
+        The sum of these rows.
+    """
+
+    labels: NDArray[np.int32]
+    present: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    sums: NDArray[np.float64]
+
+
+def assign_block(assigner: Assigner, block: NDArray[Any]) -> Assigned:
+    """Return the cluster of each row, and what the centers will be made of."""
+    labels = assigner.assign(block)
+    order = order_by_group(labels)
+    counts = np.bincount(labels, minlength=assigner.n_clusters)
+    present = np.flatnonzero(counts)
+    starts = np.cumsum(counts[present]) - counts[present]
+    sums = np.add.reduceat(block[order], starts, axis=0, dtype=np.float64)
+    return Assigned(labels.astype(np.int32), present, counts[present], sums)
 
 
 def assigner_arrays(assigner: Assigner) -> dict[str, Any]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from structsmooth.labels import smooth_labels
@@ -22,11 +22,13 @@ from structsmooth.outputs import (
     write_cluster_table,
     write_results,
 )
+from structsmooth.sidebyside import side_by_side
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.store import FILE_NAME
 
 CLUSTERS = "clusters.bin"  # of each row, in the spill directory
-WRITE_ROWS = 2**18
+# Soft labels at a time.
+WRITE_NUMBERS = 2**19
 
 
 def write_result(
@@ -89,28 +91,30 @@ def _write_rows(
                 "shape": shape,
             }
             np.lib.format.write_array_header_1_0(streams[name], header)
-        for region, coded in _pieces(smoother, spill, labels):
-            strengths = smoother.strengths_[region]
+
+        def values_of(start: int) -> dict[str, NDArray[Any]]:
+            stop = min(start + step, n_rows)
+            coded = labels.read(start, stop)
+            clusters = spill.read(CLUSTERS, np.int32, start, stop)
+            region = smoother.regions_.region_of_cluster[clusters]
             values = {
-                "strengths.npy": strengths,
+                "strengths.npy": smoother.strengths_[region],
                 "clusters.npy": region,
                 "labels.npy": coded,
             }
             if "soft_labels.npy" in shapes:
-                spread = smoother.spread_of(coded, region)
                 values["soft_labels.npy"] = smooth_labels(
-                    coded, strengths, n_classes, spread
+                    coded,
+                    values["strengths.npy"],
+                    n_classes,
+                    smoother.spread_of(coded, region),
                 )
-            for name, (_, dtype) in shapes.items():
-                streams[name].write(values[name].astype(dtype).data)
+            return {n: values[n].astype(dtype) for n, (_, dtype) in shapes.items()}
+
+        step = max(1, WRITE_NUMBERS // n_classes)
+        two = min(2, effective_n_jobs(smoother.n_jobs))
+        starts = range(0, n_rows, step)
+        for values in side_by_side(values_of, starts, two, share_memory=True, ahead=1):
+            for name, array in values.items():
+                streams[name].write(array.data)
     return list(shapes)
-
-
-def _pieces(
-    smoother: StructuralSmoother, spill: Spill, labels: Labels
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    region_of = smoother.regions_.region_of_cluster
-    for start in range(0, labels.n_rows, WRITE_ROWS):
-        stop = min(start + WRITE_ROWS, labels.n_rows)
-        clusters = spill.read(CLUSTERS, np.int32, start, stop)
-        yield region_of[clusters], labels.read(start, stop)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from structsmooth.bounds import BayesErrorBounds, region_bounds
+from structsmooth.grouping import order_by_group
 from structsmooth.outofcore.spill import Spill
 from structsmooth.plain import bounds_from_plain, bounds_to_plain
 from structsmooth.progress import Stage
@@ -18,9 +19,29 @@ from structsmooth.tree.paths import prim_seconds
 FEATURES, LABELS, BOUNDS = "sorted_rows.bin", "sorted_codes.bin", "bounds.jsonl"
 
 
+class Sorted(NamedTuple):
+    """Rows sorted by region, and how many each region has."""
+
+    rows: NDArray[Any]
+    codes: NDArray[np.int32]
+    counts: NDArray[np.int64]
+
+
+def sort_piece(
+    rows: NDArray[Any],
+    coded: NDArray[np.int64],
+    region_of: NDArray[np.int64],
+    n_regions: int,
+) -> Sorted:
+    """Sort rows and their class numbers by region."""
+    order = order_by_group(region_of)
+    counts = np.bincount(region_of, minlength=n_regions)
+    return Sorted(rows[order], coded[order].astype(np.int32), counts)
+
+
 def sort_rows(
     spill: Spill,
-    pieces: Iterable[tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]],
+    pieces: Iterable[Sorted],
     sizes: NDArray[np.int64],
     width: int,
     dtype: np.dtype[Any],
@@ -31,8 +52,8 @@ def sort_rows(
     ----------
     spill : Spill
         Where.
-    pieces : iterable of (features, class numbers, regions)
-        All rows.
+    pieces : iterable of Sorted
+        All rows, each piece sorted by itself.
     sizes : ndarray of shape (C,)
         Rows of each region.
     width, dtype
@@ -45,10 +66,7 @@ def sort_rows(
         spill.writing(LABELS, 4 * n_rows) as labels,
         spill.writing(FEATURES, row_bytes * n_rows) as features,
     ):
-        for rows, coded, region_of in pieces:
-            order = np.argsort(region_of, kind="stable")
-            counts = np.bincount(region_of, minlength=len(sizes))
-            rows, codes = rows[order], coded[order].astype(np.int32)
+        for rows, codes, counts in pieces:
             stop = 0
             for region in np.flatnonzero(counts):
                 start, stop = stop, stop + int(counts[region])

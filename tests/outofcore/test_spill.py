@@ -1,0 +1,218 @@
+"""Interrupted, killed, or without room: resumed, and never half-written."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from rowfiles import assert_same, blobs, no_space, write_tables
+from structsmooth import StructuralSmoother, fit_out_of_core
+from structsmooth.files import OutputError
+from structsmooth.outofcore import fit as line
+from structsmooth.outofcore import trees
+
+
+class StopError(Exception):
+    pass
+
+
+def raise_stop(*_, **__):
+    raise StopError
+
+
+STAGES = {
+    "read": (line, "check_label_structure"),
+    "reduce": (line, "reduction_from"),
+    "cluster": (line, "assigner_from"),
+    "assign": (line, "merge_small"),
+    "sort": (line, "bound_regions"),
+    "write": (line, "write_result"),
+}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("name", ["X.npy", "t.csv"])
+def test_interrupted_after_any_stage_it_resumes_there(
+    tmp_path, files, monkeypatch, stage, name
+):
+    X, y = blobs(1000, 3)
+    files(X, y)
+    write_tables(tmp_path, X, y)
+    settings = StructuralSmoother(random_state=0, reducer="scaled-pca")
+    named = {"label": "y", "drop": ["id"]} if name == "t.csv" else {"labels": y}
+
+    def fit():
+        return fit_out_of_core(
+            tmp_path / name, tmp_path / "o", smoother=settings, **named
+        )
+
+    with monkeypatch.context() as patch:
+        patch.setattr(*STAGES[stage], raise_stop)
+        with pytest.raises(StopError):
+            fit()
+    assert not (tmp_path / "o").exists()
+    done = {path.name for path in (tmp_path / "o.spill").iterdir()}
+    assert not any(name.endswith(".part") for name in done)
+    again = []
+    for maker in ("find_moments", "fit_assigner", "_assign", "sort_rows"):
+        original = getattr(line, maker)
+
+        def watched(*args, original=original, maker=maker, **options):
+            again.append(maker)
+            return original(*args, **options)
+
+        monkeypatch.setattr(line, maker, watched)
+    found = fit()
+    makers = ["find_moments", "fit_assigner", "_assign", "sort_rows"]
+    finished = {"read": 0, "reduce": 1, "cluster": 2, "assign": 3}
+    assert again == makers[finished.get(stage, 4) :]
+    assert_same(found, settings.fit(X, y))
+
+
+SCRIPT = """
+import os, sys
+import numpy as np
+from structsmooth import StructuralSmoother, fit_out_of_core
+from structsmooth.outofcore import trees
+original, calls = trees.region_bounds, []
+def region_bounds(*args, **options):
+    calls.append(1)
+    if len(calls) == 4:
+        os.kill(os.getpid(), 9)
+    return original(*args, **options)
+trees.region_bounds = region_bounds
+folder = sys.argv[1]
+fit_out_of_core(folder + "/X.npy", folder + "/o", labels=folder + "/y.npy",
+                smoother=StructuralSmoother(n_clusters=12, random_state=0))
+"""
+
+
+def test_killed_between_trees_it_builds_only_those_that_are_missing(
+    tmp_path, files, monkeypatch
+):
+    X, y = blobs(3000, 3)
+    path, labels = files(X, y)
+    killed = subprocess.run([sys.executable, "-c", SCRIPT, str(tmp_path)], check=False)
+    assert killed.returncode == -9
+    journal = tmp_path / "o.spill" / trees.BOUNDS
+    assert len(journal.read_bytes().splitlines()) == 3
+    with journal.open("ab") as stream:
+        stream.write(b'{"region": 7, "bou')  # as a crash may leave it
+    built = []
+    original = trees.region_bounds
+    monkeypatch.setattr(
+        trees,
+        "region_bounds",
+        lambda *args, **options: built.append(1) or original(*args, **options),
+    )
+    settings = StructuralSmoother(n_clusters=12, random_state=0)
+    found = fit_out_of_core(path, tmp_path / "o", labels=labels, smoother=settings)
+    assert len(built) == 9
+    assert_same(found, settings.fit(X, y))
+
+
+def test_other_data_or_settings_do_not_resume(tmp_path, files, monkeypatch):
+    X, y = blobs(1000, 3)
+    path, labels = files(X, y)
+    monkeypatch.setattr(line, "bound_regions", raise_stop)
+    with pytest.raises(StopError):
+        fit_out_of_core(path, tmp_path / "o", labels=labels)
+    with pytest.raises(OutputError, match="unfinished fit with other settings"):
+        fit_out_of_core(
+            path, tmp_path / "o", labels=labels, smoother=StructuralSmoother(alpha=0.2)
+        )
+    np.save(path, X + 1.0)
+    with pytest.raises(OutputError, match="unfinished fit with other data"):
+        fit_out_of_core(path, tmp_path / "o", labels=labels)
+
+
+def test_more_threads_or_memory_are_no_other_fit(tmp_path, files, monkeypatch):
+    X, y = blobs(1000, 3)
+    path, labels = files(X, y)
+    settings = StructuralSmoother()  # without a seed: that of the first run is kept
+    monkeypatch.setattr(line, "bound_regions", raise_stop)
+    with pytest.raises(StopError):
+        fit_out_of_core(path, tmp_path / "o", labels=labels, max_memory="3GB")
+    monkeypatch.undo()
+    fit_out_of_core(
+        path,
+        tmp_path / "o",
+        labels=labels,
+        smoother=settings.set_params(n_jobs=2),
+        max_memory="2GB",
+    )
+    assert not (tmp_path / "o.spill").exists()
+
+
+@pytest.mark.parametrize(
+    ("module", "function"), [("os", "posix_fallocate"), ("numpy", "savez")]
+)
+def test_a_full_disk_is_one_sentence_and_leaves_no_half(
+    tmp_path, files, monkeypatch, module, function
+):
+    X, y = blobs(1000, 3)
+    path, labels = files(X, y)
+    with monkeypatch.context() as patch:
+        patch.setattr(f"{module}.{function}", no_space)
+        with pytest.raises(OutputError, match=r"cannot spill to .*no space left") as e:
+            fit_out_of_core(path, tmp_path / "o", labels=labels)
+    assert "\n" not in str(e.value)
+    assert not (tmp_path / "o").exists()
+    assert not list((tmp_path / "o.spill").glob("*.part"))
+    found = fit_out_of_core(
+        path, tmp_path / "o", labels=labels
+    )  # with room, it goes on
+    assert len(found.sample_strengths_) == 1000
+
+
+def test_a_disk_that_fills_while_writing_the_result_leaves_no_result(
+    tmp_path, files, monkeypatch
+):
+    X, y = blobs(1000, 3)
+    path, labels = files(X, y)
+    with monkeypatch.context() as patch:
+        patch.setattr("structsmooth.outofcore.result.write_cluster_table", no_space)
+        with pytest.raises(OutputError, match=r"cannot write .*no space left"):
+            fit_out_of_core(path, tmp_path / "o", labels=labels)
+    assert not (tmp_path / "o").exists()
+    assert (tmp_path / "o.spill").exists()  # the work is not lost
+
+
+def test_a_spill_directory_that_vanishes_is_one_sentence(tmp_path, files, monkeypatch):
+    import shutil
+
+    X, y = blobs(1000, 3)
+    path, labels = files(X, y)
+    original = trees.region_bounds
+
+    def region_bounds(*args, **options):
+        shutil.rmtree(tmp_path / "o.spill", ignore_errors=True)
+        return original(*args, **options)
+
+    monkeypatch.setattr(trees, "region_bounds", region_bounds)
+    with pytest.raises(OutputError, match=r"the spill directory .*o\.spill is gone"):
+        fit_out_of_core(path, tmp_path / "o", labels=labels)
+    assert not (tmp_path / "o").exists()
+
+
+def test_a_directory_of_somebody_else_is_left_alone(tmp_path, files):
+    X, y = blobs(300, 3)
+    path, labels = files(X, y)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("...")
+    with pytest.raises(OutputError, match="it holds other files"):
+        fit_out_of_core(path, tmp_path / "o", labels=labels, spill=tmp_path / "mine")
+    assert (tmp_path / "mine" / "thesis.tex").read_text() == "..."
+
+
+def test_two_fits_do_not_share_a_spill_directory(tmp_path, files):
+    fcntl = pytest.importorskip("fcntl")
+    X, y = blobs(300, 3)
+    path, labels = files(X, y)
+    (tmp_path / "o.spill").mkdir()
+    with (tmp_path / "o.spill" / "lock").open("wb") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        with pytest.raises(OutputError, match="another fit is at work"):
+            fit_out_of_core(path, tmp_path / "o", labels=labels)
+    fit_out_of_core(path, tmp_path / "o", labels=labels)
