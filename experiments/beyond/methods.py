@@ -30,6 +30,8 @@ class Method:
         The mass goes to the classes that overlap there.
     shuffled : bool
         A control: the strengths of other rows.
+    leave_out : bool
+        Rows whose label seems wrong are not trained on.
     """
 
     smoother: dict = field(default_factory=dict)
@@ -38,11 +40,13 @@ class Method:
     midpoint: bool = False
     overlap: bool = False
     shuffled: bool = False
+    leave_out: bool = False
 
 
 POINT = {"regions": "point"}
+IGNORE = {"ignore_suspects": True}
 UNIFORM = "uniform"
-METHODS = {
+USUAL = {
     "cluster": Method(),
     "cluster, shrunk": Method({"shrink": True}),
     "cluster, half beta": Method(slope=0.5),
@@ -57,12 +61,16 @@ METHODS = {
     "out of fold, point, overlap": Method(POINT, out_of_fold=True, overlap=True),
     "shuffled": Method(POINT, shuffled=True),
 }
+METHODS = USUAL | {
+    "cluster, suspects ignored": Method(IGNORE),
+    "cluster, suspects left out": Method(IGNORE, leave_out=True),
+}
 
 
 def methods_of(config: dict) -> tuple[str, ...]:
     """Return the methods of an experiment that its model can be trained by."""
     takes_soft_labels = config["model"] != "lightgbm"
-    chosen = config.get("methods", list(METHODS))
+    chosen = config.get("methods", list(USUAL))
     return (
         UNIFORM,
         *(m for m in chosen if takes_soft_labels or not METHODS[m].overlap),
@@ -110,6 +118,13 @@ class Strengths:
         smoother = self.smoother(METHODS["cluster"])
         where = smoother.bayes_error_lower_, smoother.cluster_weights_
         return resolve_alpha_beta(alpha, "auto", *where, self.n_classes)
+
+    def rows(self, name: str) -> np.ndarray:
+        """Return the rows that a method trains on."""
+        rows = np.arange(len(self.y))
+        if name not in METHODS or not METHODS[name].leave_out:
+            return rows
+        return np.delete(rows, self.smoother(METHODS[name]).suspects_.rows)
 
     def __call__(self, name: str, alpha: float | str) -> np.ndarray:
         """Return the strength of each row, or soft labels of shape (n, K)."""

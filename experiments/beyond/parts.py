@@ -10,6 +10,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from experiments import datasets
 from experiments.study.regions import codes_of
 from experiments.study.splits import hold_out
+from experiments.suspects import with_mistakes
 from experiments.synthetic.data import draw
 from structsmooth.compare.trainers import Trainer
 
@@ -49,9 +50,11 @@ def parts_of(config: dict, seed: int) -> Parts:
         test = data.X[chosen], data.y[chosen]
     share = config["validation_share"]
     kept, held = hold_out(rows, data.y, data.groups, share, seed)
+    # Whoever has wrong labels has them among the rows to choose by, too.
+    y, _ = with_mistakes(data.y, config.get("wrong_labels", 0.0), seed)
     return Parts(
-        (data.X[kept], data.y[kept]),
-        (data.X[held], data.y[held]),
+        (data.X[kept], y[kept]),
+        (data.X[held], y[held]),
         test,
         _features(config, data.X)[kept],
         None if data.groups is None else data.groups[kept],

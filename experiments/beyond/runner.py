@@ -47,10 +47,11 @@ def run(config: dict, results: Path, n_jobs: int = 1) -> None:
         parts = parts_of(config, seed)
         strengths = _strengths_of(config, left, train, parts, seed, n_jobs)
         for row in left:
+            rows = strengths.rows(row["method"])
             found = np.zeros(len(parts.features))
             if row != NONE:
                 found = strengths(row["method"], row["alpha"])
-            records.add(_measure(train, parts, row, seed, found))
+            records.add(_measure(train, parts, rows, row, seed, found[rows]))
         print(f"{results.stem}: seed {seed} done", flush=True)
 
 
@@ -65,10 +66,10 @@ def _strengths_of(config, left, train, parts: Parts, seed: int, n_jobs) -> Stren
     return Strengths(X, y, outputs, options, seed)
 
 
-def _measure(train, parts: Parts, row: dict, seed: int, strengths) -> list[dict]:
+def _measure(train, parts: Parts, rows, row: dict, seed: int, strengths) -> list[dict]:
     started = time.perf_counter()
-    X, y = parts.train
-    predict = train(X, y, strengths, int(y.max()) + 1, seed)
+    X, y = parts.train[0][rows], parts.train[1][rows]
+    predict = train(X, y, strengths, int(parts.train[1].max()) + 1, seed)
     held, test = predict(parts.validation[0]), predict(parts.test[0])
     mass = strengths
     if strengths.ndim == 2:  # soft labels: what is not on the own class

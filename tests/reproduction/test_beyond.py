@@ -49,7 +49,10 @@ def test_every_experiment_runs_and_is_read_by_its_table(toy_data, tmp_path, name
     assert len(runs) == 2 * (2 + len(methods_of(config)) * len(config["alphas"]))
     for found in runs:
         if found["config"]["alpha"] != "auto":
-            assert found["mean_strength"] == pytest.approx(found["config"]["alpha"])
+            # Of rows that are left out the strengths do not count.
+            rel = 0.2 if "left out" in found["config"]["method"] else 1e-6
+            alpha = pytest.approx(found["config"]["alpha"], rel=rel)
+            assert found["mean_strength"] == alpha
     text = table(results)
     assert text.count("| temperature |") == len(config["alphas"]) + 1
     assert "## alpha chosen by validation NLL" in text
@@ -184,6 +187,29 @@ def test_parts_share_no_row_and_speakers_stay_apart(toy_data):
         assert sum(map(len, rows)) == len(set.union(*rows))
         other = parts_of(toy(name), seed=2)
         assert not np.array_equal(parts.train[1], other.train[1])
+
+
+def test_wrong_labels_are_in_all_rows_but_those_to_report():
+    right = parts_of(toy("beyond-digits-mlp"), seed=1)
+    wrong = parts_of(toy("beyond-digits-mistakes"), seed=1)
+    for name, share in (("train", 0.05), ("validation", 0.05), ("test", 0.0)):
+        (X, y), (same, moved) = getattr(right, name), getattr(wrong, name)
+        assert np.array_equal(X, same)
+        assert np.mean(y != moved) == pytest.approx(share, abs=0.025)
+        assert (y != moved).any() == (share > 0)
+
+
+def test_suspects_are_left_out_and_only_by_the_method_that_says_so(overlapping):
+    X, y = overlapping
+    far = np.flatnonzero(X[:, 0] > 6.0)
+    labels = y.copy()
+    labels[far[0]] = 1 - y[far[0]]  # a mistake among its own
+    strengths = Strengths(X, labels, None, {"n_clusters": 4}, seed=0)
+    for name in ("none", "uniform", "cluster", "cluster, suspects ignored"):
+        assert np.array_equal(strengths.rows(name), np.arange(len(y)))
+    kept = strengths.rows("cluster, suspects left out")
+    assert far[0] not in kept
+    assert len(kept) > 0.9 * len(y)
 
 
 def test_the_temperature_of_honest_probabilities_is_one(rng):
