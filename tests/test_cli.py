@@ -180,7 +180,7 @@ UNUSABLE, UNWRITABLE, USAGE = 3, 4, 2
             UNUSABLE,
             "alpha must be below",
         ),
-        (["fit", "d.npz", "-o", "o", "--alpha", "x"], UNUSABLE, "or 'auto', got 'x'"),
+        (["fit", "d.npz", "-o", "o", "--alpha", "x"], UNUSABLE, "'cautious', got 'x'"),
         (
             ["fit", "d.npz", "-o", "o", "--beta", "-1"],
             UNUSABLE,

@@ -230,6 +230,7 @@ def smoother_of(*clusters, **values):
         "ties": "index",
         "alpha_": 0.1,
         "sample_strengths_": np.array([0.05, 0.15]),
+        "bayes_error_": np.array([0.0, 0.1]),
     }
     if clusters:
         facts["bayes_error_bounds_"] = clusters[0]
@@ -242,11 +243,16 @@ def test_the_mean_check_fails_for_another_mean():
 
 
 def test_the_box_check_fails_outside_and_warns_when_most_rows_get_nothing():
-    def status(*values):
-        return check_box(smoother_of(sample_strengths_=np.array(values))).status
+    def status(*values, overlap=1):
+        strengths = np.array(values)
+        regions = np.full(len(values), overlap)
+        return check_box(
+            smoother_of(sample_strengths_=strengths, region_labels_=regions)
+        ).status
 
     assert status(0.0, 0.1, 0.2) == "pass"
     assert status(0.0, 0.0, 0.3) == "warn"
+    assert status(0.0, 0.0, 0.3, overlap=0) == "pass"  # where nothing overlaps
     assert status(-0.01, 0.2) == "fail"
     assert status(0.1, 0.5) == "fail"
 
@@ -261,8 +267,12 @@ def test_tiny_clusters_are_warned_of():
 def test_clusters_of_one_class_are_fine_until_they_are_most():
     single, mixed = bounds(counts=(100, 0)), bounds()
     assert check_one_class_clusters(smoother_of(single, mixed)).status == "pass"
-    found = check_one_class_clusters(smoother_of(single, single, mixed))
+    whole = {"bayes_error_bounds_": SimpleNamespace(lower=0.02)}
+    found = check_one_class_clusters(smoother_of(single, single, mixed, **whole))
     assert found.status == "warn"
+    # Not for a mean that is the estimated Bayes error, or less.
+    cautious = smoother_of(single, single, mixed, alpha_=0.02, **whole)
+    assert check_one_class_clusters(cautious).status == "pass"
     assert "66.7\u00a0%" in found.finding
 
 
@@ -351,10 +361,14 @@ def test_without_structure_the_verdict_is_uniform_smoothing(rng):
 def test_classes_that_lie_apart_put_nothing_out_of_reach(rng):
     y = np.repeat([0, 1], 300)
     X = rng.normal(size=(600, 2)) + 100.0 * y[:, np.newaxis]
-    verdict = build_report(StructuralSmoother(random_state=0).fit(X, y), None).verdict
+    smoother = StructuralSmoother(random_state=0)
+    verdict = build_report(smoother.fit(X, y), None).verdict
     assert verdict.level == "apart"
     assert verdict.headline.endswith("estimated Bayes error 0\u00a0%.")
     assert "no accuracy is out of reach" in verdict.reach
+    assert "not smoothed at all" in verdict.smoothing
+    smoother.set_params(alpha=0.1)
+    verdict = build_report(smoother.fit(X, y), None).verdict
     assert "this is uniform smoothing" in verdict.smoothing
 
 

@@ -127,6 +127,16 @@ def test_auto_gives_each_region_its_bayes_error(problem):
     np.testing.assert_allclose(got, bayes_error, atol=1e-15)
 
 
+@pytest.mark.parametrize(
+    ("bayes_error", "mean"),
+    [([0.0, 0.04], 0.03), ([0.1, 0.3], 0.1), ([0.0, 0.0], 0.0), ([0.05, 0.1], 0.0875)],
+)
+def test_cautious_is_the_bayes_error_but_at_most_a_tenth(bayes_error, mean):
+    weights = [1.0, 3.0]
+    got = solve_strengths(bayes_error, weights, "cautious", "auto", n_classes=3)
+    assert np.average(got, weights=weights) == pytest.approx(mean, abs=1e-12)
+
+
 def test_auto_of_saturated_regions_stays_below_the_limit():
     got = solve_strengths([0.5, 0.5], [1, 1], "auto", "auto", n_classes=2)
     assert got.max() < 0.5
@@ -206,7 +216,7 @@ def test_structural_bias_is_never_above_uniform(problem):
     [
         ({"alpha": 0.5}, r"alpha must be below \(K-1\)/K = 0.5"),
         ({"alpha": -0.1}, "alpha must be a number of at least 0"),
-        ({"alpha": "most"}, "alpha must be a number or 'auto', got 'most'"),
+        ({"alpha": "most"}, "alpha must be a number, 'auto' or 'cautious', got 'most'"),
         ({"alpha": float("nan")}, "alpha must be a number"),
         ({"beta": -1.0}, "beta must be a number of at least 0"),
         ({"beta": "big"}, "beta must be a number or 'auto'"),

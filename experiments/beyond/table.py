@@ -40,6 +40,12 @@ class Finished:
             [self._run(s, method, alpha)["metrics"][metric] for s in sorted(self.seeds)]
         )
 
+    def mean_strengths(self, method: str, alpha) -> np.ndarray:
+        """Return the mean strength of each seed."""
+        return np.array(
+            [self._run(s, method, alpha)["mean_strength"] for s in sorted(self.seeds)]
+        )
+
     def _run(self, seed: int, method: str, alpha) -> dict:
         found = self.seeds[seed]
         if method in ALONE:

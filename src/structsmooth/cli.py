@@ -127,8 +127,11 @@ def fit(
     header: Header = None,
     alpha: Annotated[
         str,
-        typer.Option(help="Mean strength, or 'auto' for the estimated Bayes error."),
-    ] = "0.1",
+        typer.Option(
+            help="Mean strength; 'auto' is the estimated Bayes error, 'cautious' that "
+            "but at most 0.1."
+        ),
+    ] = "cautious",
     beta: Annotated[
         str, typer.Option(help="How far strengths follow the Bayes error, or 'auto'.")
     ] = "auto",

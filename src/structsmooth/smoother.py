@@ -59,10 +59,11 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
 
     Parameters
     ----------
-    alpha : float or "auto", default=0.1
+    alpha : float, "cautious" or "auto", default="cautious"
         Mean strength: the probability mass that leaves a sample's own class, from 0
         to below (K-1)/K. A framework's ``label_smoothing`` is `epsilon_from_alpha`
-        of it. "auto" is the estimated Bayes error, ``bayes_error_bounds_.lower``.
+        of it. "auto" is the estimated Bayes error, ``bayes_error_bounds_.lower``;
+        "cautious" is that but at most 0.1, for the estimate can be too high.
     beta : float or "auto", default="auto"
         How far the strengths follow the Bayes error; 0 is uniform smoothing. "auto"
         is 2(K-1)/K, where they differ just as much as the Bayes errors do.
@@ -177,7 +178,7 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
 
     def __init__(
         self,
-        alpha: float | str = 0.1,
+        alpha: float | str = "cautious",
         beta: float | str = "auto",
         reducer: Any = "pca",
         n_components: int | None = None,

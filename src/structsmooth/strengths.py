@@ -23,6 +23,10 @@ from numpy.typing import ArrayLike, NDArray
 from structsmooth.errors import InvalidInputError
 from structsmooth.validation import check_integer, check_real
 
+# What people smooth by, and the most that "cautious" does: estimates of the Bayes error
+# in many dimensions are too high (experiments/results/beyond.md).
+USUAL_ALPHA = 0.1
+
 
 def solve_strengths(
     bayes_error: ArrayLike,
@@ -40,9 +44,10 @@ def solve_strengths(
         Bayes error R_c of each region, from 0 to (K-1)/K.
     weights : array-like of shape (C,)
         Share of the samples in each region; scaled to sum to 1.
-    alpha : float or "auto", default=0.1
+    alpha : float, "auto" or "cautious", default=0.1
         Mean strength, from 0 to below (K-1)/K. Not PyTorch's ``label_smoothing``:
-        that is `epsilon_from_alpha` of it. "auto" is the mean Bayes error.
+        that is `epsilon_from_alpha` of it. "auto" is the mean Bayes error,
+        "cautious" is that but at most 0.1.
     beta : float or "auto", default=0.5
         How far the strengths follow the Bayes errors; 0 is uniform smoothing.
         "auto" is 2(K-1)/K, where they differ just as much as the Bayes errors do.
@@ -208,13 +213,18 @@ def resolve_alpha_beta(
     weights: NDArray[np.float64],
     n_classes: int,
 ) -> tuple[float, float]:
-    """Return alpha and beta as numbers, whatever of them is "auto" worked out."""
+    """Return alpha and beta as numbers, what is given as a word worked out."""
     if isinstance(alpha, str):
-        _check_auto(alpha, "alpha")
+        if alpha not in ("auto", "cautious"):
+            raise InvalidInputError(
+                f"alpha must be a number, 'auto' or 'cautious', got {alpha!r}"
+            )
         # Where every region is saturated the mean Bayes error is the limit itself.
-        alpha = min(float(weights @ bayes_error), strength_cap(n_classes))
+        most = strength_cap(n_classes) if alpha == "auto" else USUAL_ALPHA
+        alpha = min(float(weights @ bayes_error), most)
     if isinstance(beta, str):
-        _check_auto(beta, "beta")
+        if beta != "auto":
+            raise InvalidInputError(f"beta must be a number or 'auto', got {beta!r}")
         beta = 2.0 * (n_classes - 1) / n_classes
     return check_alpha(alpha, n_classes), check_real(beta, "beta", 0.0)
 
@@ -228,11 +238,6 @@ def check_alpha(alpha: Any, n_classes: int) -> float:
             f"{n_classes} classes, where the label would be lost, got {alpha!r}"
         )
     return value
-
-
-def _check_auto(value: str, name: str) -> None:
-    if value != "auto":
-        raise InvalidInputError(f"{name} must be a number or 'auto', got {value!r}")
 
 
 def _shift_to_mean(

@@ -86,6 +86,30 @@ def test_the_summary_counts_what_beats_uniform(tmp_path):
     assert "confirmed by none yet" in text
 
 
+def test_the_summary_judges_the_cautious_alpha(tmp_path):
+    # Two of three estimates are below 0.1; only there does anything change, by -0.3.
+    settings = {"model": "mlp", "data": "timit", "n_seeds": 3, "methods": ["cluster"]}
+    settings |= {"alphas": [0.1, "auto"]}
+    lines = []
+    for seed, estimate in enumerate((0.02, 0.04, 0.3)):
+        rows = [("none", 0.0), ("temperature", 0.0)]
+        rows += [(m, a) for m in ("uniform", "cluster") for a in (0.1, "auto")]
+        for method, alpha in rows:
+            nll = 0.5 - 0.3 * (alpha == "auto")
+            metrics = {"error": 0.3, "nll": nll, "ece": 0.1, "aurc": 0.1}
+            row = {"config": {"method": method, "alpha": alpha}, "seed": seed}
+            mean = estimate if alpha == "auto" else alpha
+            facts = {"metrics": metrics, "mean_strength": mean, "n_rows": [1, 1, 1]}
+            lines.append(row | facts)
+    Records(tmp_path / "beyond-a.jsonl", settings).add(lines)
+    results = tmp_path / "beyond.jsonl"
+    Records(results, {"choosing": ["beyond-a"], "confirming": [], "alphas": [0.1]})
+    text = summary.table(results)
+    assert "| estimated Bayes error |  | 0.120 |  |  |" in text
+    assert "| cluster | NLL | -0.200 | 0 | 0 |" in text
+    assert "| uniform | error, % | +0.00 | 0 | 0 |" in text
+
+
 def test_the_summary_runs_what_is_left(toy_data, tmp_path, monkeypatch):
     monkeypatch.setattr(configs, "load", lambda name, scale="cpu": toy(name))
     config = {"choosing": ["beyond-digits-lightgbm"], "confirming": ["beyond-none"]}

@@ -89,7 +89,7 @@ def compare(
         that of the seed.
     smoother : StructuralSmoother, optional
         By default one with its default parameters; its alpha and beta are not used.
-    alpha : float, "auto", or a sequence of them
+    alpha : float, "auto", "cautious", or a sequence of them
         Mean strengths to choose from.
     beta : float, "auto", or a sequence of them
         Slopes of the structural strengths to choose from.

@@ -97,7 +97,7 @@ class SeedWork:
         ]
 
     def _resolve(self, alpha: float | str, beta: float | str) -> tuple[float, float]:
-        if alpha != "auto":  # then no smoother is needed
+        if not isinstance(alpha, str):  # then no smoother is needed
             nothing = np.zeros(1)
             return resolve_alpha_beta(
                 alpha, beta, nothing, np.ones(1), self.task.n_classes

@@ -112,12 +112,15 @@ def fit_out_of_core(
     --------
     >>> import tempfile
     >>> import numpy as np
-    >>> from structsmooth import fit_out_of_core
+    >>> from structsmooth import StructuralSmoother, fit_out_of_core
     >>> X = np.random.default_rng(0).normal(size=(500, 2))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     np.save(f"{folder}/X.npy", X)
     ...     smoother = fit_out_of_core(
-    ...         f"{folder}/X.npy", f"{folder}/result", labels=X[:, 0] > 0
+    ...         f"{folder}/X.npy",
+    ...         f"{folder}/result",
+    ...         labels=X[:, 0] > 0,
+    ...         smoother=StructuralSmoother(alpha=0.1),
     ...     )
     ...     round(float(np.load(f"{folder}/result/strengths.npy").mean()), 6)
     0.1

@@ -227,7 +227,7 @@ def check_one_class_clusters(smoother: Any) -> Check:
         f"({percent(share)} of the rows) {'has' if single.sum() == 1 else 'have'} a "
         "single class, so their estimated Bayes error is 0."
     )
-    if share > 0.5:
+    if share > 0.5 and smoother.alpha_ > smoother.bayes_error_bounds_.lower:
         return Check(
             key,
             title,

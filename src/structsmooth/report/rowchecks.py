@@ -130,15 +130,18 @@ def check_box(smoother: Any) -> Check:
         f"They reach from {strength(low)} to {strength(high)}, inside 0 to below "
         f"{strength(ceiling)}."
     )
-    at_zero = float(np.mean(values == 0.0))
-    if at_zero > 0.5 and smoother.alpha_ > 0.0:
-        return Check(
-            key,
-            title,
-            WARN,
-            found + f" {percent(at_zero, 0)} of the rows are not smoothed at all.",
-            "A smaller beta, or a larger alpha, would smooth more of them.",
-        )
-    if at_zero > 0.0 and smoother.alpha_ > 0.0:
-        found += f" {percent(at_zero, 0)} of the rows are not smoothed at all."
+    at_zero = values == 0.0
+    if at_zero.any() and smoother.alpha_ > 0.0:
+        share = percent(float(at_zero.mean()), 0)
+        found += f" {share} of the rows are not smoothed at all."
+        overlap = smoother.bayes_error_[smoother.region_labels_] > 0.0
+        if np.mean(at_zero & overlap) > 0.5:
+            return Check(
+                key,
+                title,
+                WARN,
+                found,
+                "Classes overlap there: a smaller beta, or a larger alpha, would "
+                "smooth more of them.",
+            )
     return Check(key, title, PASS, found)

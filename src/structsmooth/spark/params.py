@@ -44,7 +44,7 @@ class SmootherParams(HasFeaturesCol, HasLabelCol, HasMaxIter, HasSeed):
         "column that orders the rows, for data with equal distances; '' for none",
         TypeConverters.toString,
     )
-    alpha = _param("alpha", "mean strength, or 'auto'", _number_or_auto)
+    alpha = _param("alpha", "mean strength, 'auto' or 'cautious'", _number_or_auto)
     beta = _param("beta", "slope, or 'auto'", _number_or_auto)
     reducer = _param("reducer", "pca, scaled-pca or none", TypeConverters.toString)
     nComponents = _param(
@@ -76,7 +76,7 @@ class SmootherParams(HasFeaturesCol, HasLabelCol, HasMaxIter, HasSeed):
             strengthCol="strength",
             softLabelCol="softLabel",
             idCol="",
-            alpha=0.1,
+            alpha="cautious",
             beta="auto",
             reducer="pca",
             nComponents=0,
