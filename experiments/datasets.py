@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_breast_cancer, load_digits
 
 from experiments.higgs_csv import as_arrays
 
@@ -182,7 +182,14 @@ def _digits(scale):  # noqa: ARG001 (there is but one)
     return Data(X.astype(np.float32), y.astype(np.int64))
 
 
+def _cancer(scale):  # noqa: ARG001 (there is but one)
+    """Malignant or benign, 30 measurements of cells, from scikit-learn."""
+    X, y = load_breast_cancer(return_X_y=True)
+    return Data(X.astype(np.float32), y.astype(np.int64))
+
+
 LOADERS = {
+    "cancer": _cancer,
     "digits": _digits,
     "timit": _timit,
     "higgs": _higgs,
