@@ -58,9 +58,26 @@ def test_the_line_is_the_stages_one_after_the_other(overlapping):
 
 
 def test_auto_alpha_is_the_bayes_error_and_so_are_the_strengths(overlapping):
-    s = StructuralSmoother("auto", n_clusters=3, random_state=0).fit(*overlapping)
+    s = StructuralSmoother("auto", "auto", n_clusters=3, random_state=0)
+    s.fit(*overlapping)
     assert s.alpha_ == pytest.approx(s.bayes_error_bounds_.lower)
     np.testing.assert_allclose(s.strengths_, s.bayes_error_lower_, atol=1e-15)
+
+
+def test_by_itself_it_is_cautious(overlapping):
+    X, y = overlapping
+    s = StructuralSmoother(n_clusters=3, random_state=0).fit(X, y)
+    assert s.bayes_error_bounds_.lower > 0.1
+    assert s.alpha_ == 0.1
+    assert s.beta_ == 0.5  # (K-1)/K of two classes
+    some = np.flatnonzero(np.abs(X).max(axis=1) < 6.0)[
+        30:
+    ]  # leave 30 of those that mix
+    fewer, labels = np.delete(X, some, axis=0), np.delete(y, some)
+    s = StructuralSmoother(n_clusters=3, random_state=0).fit(fewer, labels)
+    whole = s.bayes_error_bounds_.lower
+    assert s.alpha_ == whole < 0.1
+    np.testing.assert_allclose(s.strengths_, (s.bayes_error_lower_ + whole) / 2)
 
 
 def test_training_rows_are_predicted_as_they_were_fitted(overlapping):

@@ -137,6 +137,15 @@ def test_cautious_is_the_bayes_error_but_at_most_a_tenth(bayes_error, mean):
     assert np.average(got, weights=weights) == pytest.approx(mean, abs=1e-12)
 
 
+@given(problems())
+def test_cautious_beta_goes_halfway_from_the_mean_to_the_bayes_error(problem):
+    bayes_error, weights, _, _, n_classes = problem
+    assume(bayes_error.max() < strength_cap(n_classes))
+    got = solve_strengths(bayes_error, weights, "auto", "cautious", n_classes=n_classes)
+    mean = np.average(bayes_error, weights=weights)
+    np.testing.assert_allclose(got, (bayes_error + mean) / 2.0, atol=1e-12)
+
+
 def test_auto_of_saturated_regions_stays_below_the_limit():
     got = solve_strengths([0.5, 0.5], [1, 1], "auto", "auto", n_classes=2)
     assert got.max() < 0.5
@@ -219,7 +228,7 @@ def test_structural_bias_is_never_above_uniform(problem):
         ({"alpha": "most"}, "alpha must be a number, 'auto' or 'cautious', got 'most'"),
         ({"alpha": float("nan")}, "alpha must be a number"),
         ({"beta": -1.0}, "beta must be a number of at least 0"),
-        ({"beta": "big"}, "beta must be a number or 'auto'"),
+        ({"beta": "big"}, "beta must be a number, 'auto' or"),
         ({"n_classes": 1}, "n_classes must be a whole number of at least 2"),
         ({"bayes_error": [0.1]}, "one value for each of the 2 weights"),
         ({"bayes_error": [0.1, 0.6]}, "bayes_error must lie between 0 and"),

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from experiments import configs, tables
 from experiments.beyond.methods import METHODS, UNIFORM
 from experiments.beyond.runner import run as run_one
-from experiments.beyond.table import ALONE, METRICS, TITLES, Finished
+from experiments.beyond.table import (
+    ALONE,
+    CAUTIOUS,
+    METRICS,
+    TITLES,
+    USUAL,
+    Finished,
+)
 from experiments.records import Records, read
 from structsmooth.errors import FileFormatError
 
@@ -38,21 +43,19 @@ def table(results: Path) -> str:
             missing.append(name)
     parts = [_introduction(config, found, missing)]
     for alpha in config["alphas"]:
-        there = {n: f for n, f in found.items() if alpha in f.settings["alphas"]}
+        there = {n: f for n, f in found.items() if f.has(alpha)}
         parts += [f"## alpha {alpha}\n", _uniform(there, alpha)]
         for metric, factor, digits in METRICS:
             parts += [
                 f"### {TITLES[metric]}: difference to uniform\n",
                 _differences(there, alpha, metric, factor, digits),
             ]
-    judged = {
-        n: f for n, f in found.items() if {0.1, "auto"} <= {*f.settings["alphas"]}
-    }
+    judged = {n: f for n, f in found.items() if f.has(CAUTIOUS)}
     if judged:
         parts += [
-            '## alpha "cautious": difference to 0.1\n',
-            "The estimated Bayes error, but at most 0.1. Where the estimate is higher, "
-            "nothing changes.\n",
+            '## alpha "cautious" against 0.1\n',
+            "The estimated Bayes error, but at most 0.1: where the estimate is higher, "
+            "nothing changes. Differences to the same method with 0.1.\n",
             _cautious(judged),
         ]
     return "\n".join(parts)
@@ -101,16 +104,17 @@ def _cautious(found: dict[str, Finished]) -> str:
         for finished in found.values()
     ]
     lines = [["estimated Bayes error", "", *estimates, "", ""]]
-    for method in (UNIFORM, "cluster"):
+    for method in (UNIFORM, "cluster", "cluster, half beta"):
         for metric, factor, digits in METRICS:
             cells, signs = [], []
             for finished in found.values():
-                estimate = finished.mean_strengths(UNIFORM, "auto")
-                auto, usual = (
+                if method not in finished.methods:
+                    cells.append("")
+                    continue
+                values, usual = (
                     factor * finished.values(method, alpha, metric)
-                    for alpha in ("auto", 0.1)
+                    for alpha in (CAUTIOUS, USUAL)
                 )
-                values = np.where(estimate < 0.1, auto, usual)
                 signs.append(tables.sign(values, usual, test_ratio=finished.test_ratio))
                 mark = "*" if signs[-1] else ""
                 cells.append(f"{(values - usual).mean():+.{digits}f}{mark}")

@@ -14,7 +14,7 @@ from structsmooth.errors import FileFormatError
 METRICS = (("error", 100.0, 2), ("nll", 1.0, 3), ("ece", 100.0, 2), ("aurc", 100.0, 2))
 TITLES = {"error": "error, %", "nll": "NLL", "ece": "ECE, %", "aurc": "AURC, %"}
 ALONE = ("none", "temperature")
-CHOSEN = "chosen"
+CHOSEN, CAUTIOUS, USUAL = "chosen", "cautious", 0.1
 # Splits of one set share rows; the test rows of these are always the same, or new.
 FIXED_TEST = ("timit", "synthetic", "cifar10", "cifar100", "svhn")
 
@@ -35,7 +35,11 @@ class Finished:
             raise FileFormatError(f"there are no finished seeds in {results} yet")
 
     def values(self, method: str, alpha, metric: str) -> np.ndarray:
-        """Return a metric over the seeds; alpha may be "chosen", by validation NLL."""
+        """Return a metric over the seeds.
+
+        Alpha may be "chosen", by validation NLL, or "cautious": the estimated Bayes
+        error or 0.1, the lower of the two.
+        """
         return np.array(
             [self._run(s, method, alpha)["metrics"][metric] for s in sorted(self.seeds)]
         )
@@ -50,12 +54,20 @@ class Finished:
         found = self.seeds[seed]
         if method in ALONE:
             return found[method, 0.0]
+        if alpha == CAUTIOUS:
+            estimate = found["uniform", "auto"]["mean_strength"]
+            alpha = "auto" if estimate < USUAL else USUAL
         if alpha != CHOSEN:
             return found[method, alpha]
         alphas = self.settings["alphas"]
         return min(
             (found[method, a] for a in alphas), key=lambda run: run["validation"]["nll"]
         )
+
+    def has(self, alpha) -> bool:
+        """Whether there are runs of an alpha."""
+        needed = {USUAL, "auto"} if alpha == CAUTIOUS else {alpha}
+        return needed <= {*self.settings["alphas"]}
 
     @property
     def test_ratio(self) -> float:

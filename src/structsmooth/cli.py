@@ -133,8 +133,12 @@ def fit(
         ),
     ] = "cautious",
     beta: Annotated[
-        str, typer.Option(help="How far strengths follow the Bayes error, or 'auto'.")
-    ] = "auto",
+        str,
+        typer.Option(
+            help="How far strengths follow the Bayes error; 'auto' is all the way, "
+            "'cautious' half."
+        ),
+    ] = "cautious",
     reducer: Reducer = None,
     components: Annotated[
         int | None, typer.Option(help="Principal components to keep.")

@@ -64,9 +64,10 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
         to below (K-1)/K. A framework's ``label_smoothing`` is `epsilon_from_alpha`
         of it. "auto" is the estimated Bayes error, ``bayes_error_bounds_.lower``;
         "cautious" is that but at most 0.1, for the estimate can be too high.
-    beta : float or "auto", default="auto"
+    beta : float, "cautious" or "auto", default="cautious"
         How far the strengths follow the Bayes error; 0 is uniform smoothing. "auto"
-        is 2(K-1)/K, where they differ just as much as the Bayes errors do.
+        is 2(K-1)/K, where they differ just as much as the Bayes errors do;
+        "cautious" is half of that.
     reducer : {"pca", "scaled-pca", "none"}, None or transformer, default="pca"
         "scaled-pca" gives all features unit variance first, for tables whose
         columns have different units.
@@ -179,7 +180,7 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
     def __init__(
         self,
         alpha: float | str = "cautious",
-        beta: float | str = "auto",
+        beta: float | str = "cautious",
         reducer: Any = "pca",
         n_components: int | None = None,
         clusterer: Any = "kmeans",

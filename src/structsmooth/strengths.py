@@ -48,9 +48,10 @@ def solve_strengths(
         Mean strength, from 0 to below (K-1)/K. Not PyTorch's ``label_smoothing``:
         that is `epsilon_from_alpha` of it. "auto" is the mean Bayes error,
         "cautious" is that but at most 0.1.
-    beta : float or "auto", default=0.5
+    beta : float, "auto" or "cautious", default=0.5
         How far the strengths follow the Bayes errors; 0 is uniform smoothing.
-        "auto" is 2(K-1)/K, where they differ just as much as the Bayes errors do.
+        "auto" is 2(K-1)/K, where they differ just as much as the Bayes errors do;
+        "cautious" is half of that, and so are the differences.
     n_classes : int
         Number of classes K of the whole task.
 
@@ -223,9 +224,11 @@ def resolve_alpha_beta(
         most = strength_cap(n_classes) if alpha == "auto" else USUAL_ALPHA
         alpha = min(float(weights @ bayes_error), most)
     if isinstance(beta, str):
-        if beta != "auto":
-            raise InvalidInputError(f"beta must be a number or 'auto', got {beta!r}")
-        beta = 2.0 * (n_classes - 1) / n_classes
+        if beta not in ("auto", "cautious"):
+            raise InvalidInputError(
+                f"beta must be a number, 'auto' or 'cautious', got {beta!r}"
+            )
+        beta = (2.0 if beta == "auto" else 1.0) * (n_classes - 1) / n_classes
     return check_alpha(alpha, n_classes), check_real(beta, "beta", 0.0)
 
 

@@ -91,7 +91,7 @@ def compare(
         By default one with its default parameters; its alpha and beta are not used.
     alpha : float, "auto", "cautious", or a sequence of them
         Mean strengths to choose from.
-    beta : float, "auto", or a sequence of them
+    beta : float, "auto", "cautious", or a sequence of them
         Slopes of the structural strengths to choose from.
     n_seeds : int, default=10
         How many splits; at least 3, and 10 to see more than large effects.

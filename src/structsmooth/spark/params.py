@@ -45,7 +45,7 @@ class SmootherParams(HasFeaturesCol, HasLabelCol, HasMaxIter, HasSeed):
         TypeConverters.toString,
     )
     alpha = _param("alpha", "mean strength, 'auto' or 'cautious'", _number_or_auto)
-    beta = _param("beta", "slope, or 'auto'", _number_or_auto)
+    beta = _param("beta", "slope, 'auto' or 'cautious'", _number_or_auto)
     reducer = _param("reducer", "pca, scaled-pca or none", TypeConverters.toString)
     nComponents = _param(
         "nComponents", "principal components, 0 for 'auto'", TypeConverters.toInt
@@ -77,7 +77,7 @@ class SmootherParams(HasFeaturesCol, HasLabelCol, HasMaxIter, HasSeed):
             softLabelCol="softLabel",
             idCol="",
             alpha="cautious",
-            beta="auto",
+            beta="cautious",
             reducer="pca",
             nComponents=0,
             clusterer="kmeans",
