@@ -11,7 +11,8 @@ of the smoothed labels.
 # Noisy labels of three classes
 # -----------------------------
 #
-# Half of the plane is clean. In the other half, two labels in five are drawn at random.
+# Made for the purpose: half of the plane is clean, and in the other half two labels in
+# five are drawn at random. Data are seldom so clear about where they are noisy.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -39,7 +40,7 @@ X_test, y_test = draw(20_000, seed=1)
 # Strengths that know which half is noisy
 # ---------------------------------------
 
-smoother = StructuralSmoother(alpha="auto", random_state=0).fit(X, y)
+smoother = StructuralSmoother(alpha="auto", beta="auto", random_state=0).fit(X, y)
 strengths = smoother.sample_strengths_
 print(f"mean strength, clean half: {strengths[X[:, 0] <= 0].mean():.3f}")
 print(f"mean strength, noisy half: {strengths[X[:, 0] > 0].mean():.3f}")

@@ -27,8 +27,8 @@ posterior = 1 / (1 + np.exp(-12 * above))
 truth = np.minimum(posterior, 1 - posterior)  # the Bayes error at each point
 y = (generator.random(4000) < posterior).astype(int)
 
-by_cluster = StructuralSmoother(alpha="auto", random_state=0).fit(X, y)
-by_point = StructuralSmoother(alpha="auto", regions="point", random_state=0).fit(X, y)
+by_cluster = StructuralSmoother("auto", "auto", random_state=0).fit(X, y)
+by_point = StructuralSmoother("auto", "auto", regions="point", random_state=0).fit(X, y)
 
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
 panels = (

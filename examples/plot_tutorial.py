@@ -188,4 +188,4 @@ print(smoother.predict_strength(X_test[:4]).round(3))
 # %%
 # :doc:`/docs/training` has the lines for other frameworks, and
 # :doc:`/docs/howto/alpha-beta` says how to choose alpha and beta. If you would rather
-# not choose, ``alpha="auto"`` makes the strength of a region its estimated Bayes error.
+# not choose, leave them out: the defaults take the mean from the data.

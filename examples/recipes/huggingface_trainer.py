@@ -48,8 +48,8 @@ def main():
     X = (X / 16).astype(np.float32)
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
-    # alpha="auto" takes the estimated Bayes error as the strength: nothing to tune.
-    smoother = StructuralSmoother(alpha="auto", random_state=0).fit(X_train, y_train)
+    # The mean strength comes from the data as well: nothing to tune.
+    smoother = StructuralSmoother(random_state=0).fit(X_train, y_train)
     strengths = smoother.sample_strengths_
 
     train_set = [

@@ -28,8 +28,8 @@ def main():
 
     # Fitted on the training rows alone. A row keeps 1 - a on its own class, and the
     # other classes share a, its strength, which is larger where classes overlap.
-    # alpha="auto" takes the estimated Bayes error, so there is nothing to tune.
-    smoother = StructuralSmoother(alpha="auto", random_state=0)
+    # The mean strength comes from the data as well, so there is nothing to tune.
+    smoother = StructuralSmoother(random_state=0)
     soft_labels = smoother.fit_smooth(X_train, y_train)
     one_hot = smooth_labels(y_train, 0.0, N_CLASSES)
 

@@ -57,7 +57,7 @@ def main():
     X_train, X_valid, y_train, y_valid = train_test_split(X, y, random_state=0)
 
     # Neither validation nor test rows may take part in finding the strengths.
-    smoother = StructuralSmoother(alpha="auto", random_state=0).fit(X_train, y_train)
+    smoother = StructuralSmoother(random_state=0).fit(X_train, y_train)
     strengths = smoother.sample_strengths_
 
     train_set, valid_set, test_set = (

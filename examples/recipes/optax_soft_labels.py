@@ -25,9 +25,9 @@ def main():
     X = (X / 16).astype(np.float32)
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
-    # Strengths come from the training rows alone. alpha="auto" takes the estimated
-    # Bayes error, so there is nothing to tune.
-    smoother = StructuralSmoother(alpha="auto", random_state=0).fit(X_train, y_train)
+    # Strengths come from the training rows alone, and so does their mean: there is
+    # nothing to tune.
+    smoother = StructuralSmoother(random_state=0).fit(X_train, y_train)
     # A strength is the mass that leaves the own class; optax, like PyTorch and Keras,
     # counts the mass spread over all K classes, the own one included.
     epsilon = epsilon_from_alpha(smoother.sample_strengths_, N_CLASSES)

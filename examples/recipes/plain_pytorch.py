@@ -28,9 +28,9 @@ def main():
     X = (X / 16).astype(np.float32)
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
-    # Look at the training rows once, before training. alpha="auto" takes the
-    # estimated Bayes error as the strength, so there is nothing to tune.
-    smoother = StructuralSmoother(alpha="auto", random_state=0).fit(X_train, y_train)
+    # Look at the training rows once, before training. The mean strength comes from them
+    # as well, so there is nothing to tune.
+    smoother = StructuralSmoother(random_state=0).fit(X_train, y_train)
     strengths = smoother.sample_strengths_
 
     # Any map-style data set that yields (input, label) can be wrapped.
