@@ -22,7 +22,9 @@ def test_given_the_same_clusters_the_strengths_are_those_of_memory_to_the_bit(
 ):
     X, y = blobs(3000, 40, dtype=dtype)  # so wide that components are taken
     path, labels = files(X, y)
-    settings = StructuralSmoother(n_clusters=9, random_state=3, n_components=5)
+    settings = StructuralSmoother(
+        0.1, "auto", n_clusters=9, random_state=3, n_components=5
+    )
     found = fit_out_of_core(path, tmp_path / "o", labels=labels, smoother=settings)
     # The same reduction, a block at a time, and the same clusters; all else by itself.
     reduced = np.concatenate(
@@ -61,6 +63,8 @@ def test_up_to_32_features_the_whole_fit_is_that_of_memory(
     path, labels = files(X, y)
     found = fit_out_of_core(path, tmp_path / "o", labels=labels, smoother=settings)
     assert_same(found, settings.fit(X, y))
+    if reducer == "scaled-pca":
+        assert np.array_equal(found.reduction_.scale, settings.reduction_.scale)
 
 
 def test_the_sample_for_clustering_is_that_of_memory(files, tmp_path, monkeypatch):
