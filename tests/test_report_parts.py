@@ -31,10 +31,12 @@ from structsmooth.report.rowchecks import (
     check_duplicates,
     check_mean,
     check_rare_classes,
+    check_suspects,
     check_ties,
 )
 from structsmooth.report.viewfile import load_view, save_view
 from structsmooth.report.words import listed, number, percent, plural, short
+from structsmooth.suspects import Suspects
 
 
 def decoded(uri):
@@ -274,6 +276,21 @@ def test_clusters_of_one_class_are_fine_until_they_are_most():
     cautious = smoother_of(single, single, mixed, alpha_=0.02, **whole)
     assert check_one_class_clusters(cautious).status == "pass"
     assert "66.7\u00a0%" in found.finding
+
+
+def test_labels_that_look_like_mistakes_are_named():
+    def check_of(*rows):
+        suspects = Suspects(np.array(rows, dtype=int), np.array([]), np.array([]), 15)
+        return check_suspects(smoother_of(bounds(), suspects_=suspects))
+
+    assert check_of().status == "pass"
+    one, many = check_of(7), check_of(*range(30, 60))
+    assert one.status == many.status == "warn"
+    assert "1\u00a0label of 100 (1.0\u00a0%) looks like a mistake" in one.finding
+    assert "30\u00a0labels of 100 (30.0\u00a0%) look like mistakes" in many.finding
+    assert many.finding.endswith(
+        "from 0: 30, 31, 32, 33, 34, 35, 36, 37, 38, 39 and 20 more."
+    )
 
 
 def test_saturated_bounds_warn_and_fail_when_they_are_most():

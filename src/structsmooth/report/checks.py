@@ -12,6 +12,7 @@ from structsmooth.report.rowchecks import (
     check_duplicates,
     check_mean,
     check_rare_classes,
+    check_suspects,
     check_ties,
 )
 from structsmooth.report.view import View
@@ -47,6 +48,7 @@ def make_checks(
         check_tiny_clusters(smoother),
         check_one_class_clusters(smoother),
         check_rare_classes(smoother),
+        *([] if smoother.suspects_ is None else [check_suspects(smoother)]),
         check_ties(smoother),
         *([] if view is None else [check_duplicates(view)]),
         check_mean(smoother),

@@ -13,6 +13,8 @@ from structsmooth.report.words import listed, number, percent, plural, short, st
 
 # Fewer rows than this say little about a class.
 RARE_CLASS = 10
+# So many rows with suspicious labels are named.
+SHOWN_SUSPECTS = 10
 
 
 def check_rare_classes(smoother: Any) -> Check:
@@ -33,6 +35,26 @@ def check_rare_classes(smoother: Any) -> Check:
         f"rows: {names}.",
         "Collect more rows of them, or join them with another class: so few say little "
         "about where they overlap with others.",
+    )
+
+
+def check_suspects(smoother: Any) -> Check:
+    """Whether labels look like mistakes, of a smoother that has looked for them."""
+    key, title = "suspects", "Do the labels look right?"
+    suspects, n_rows = smoother.suspects_, smoother.bayes_error_bounds_.n_samples
+    if len(suspects) == 0:
+        return Check(key, title, PASS, "No label stands alone among other ones.")
+    first = listed([f"{row}" for row in suspects.rows.tolist()], SHOWN_SUSPECTS)
+    are = "looks like a mistake" if len(suspects) == 1 else "look like mistakes"
+    return Check(
+        key,
+        title,
+        WARN,
+        f"{plural(len(suspects), 'label')} of {number(n_rows)} "
+        f"({percent(len(suspects) / n_rows)}) {are}: nearly all neighbors have "
+        f"another one. The most certain first, by row number from 0: {first}.",
+        "Look at them, and mend the labels or leave the rows out of the training: "
+        "smoothing is no cure for wrong labels. They were not taken for overlap.",
     )
 
 
