@@ -57,7 +57,7 @@ def run_threads():
         list(side_by_side(several, tasks, n_jobs))
 
     gains = {
-        "over 64 clusters": _in_turns(lambda: over(1), lambda: over(2), 9),
+        "over 64 clusters": _in_turns(lambda: over(1), lambda: over(2), 25),
         "inside (86 000, 28)": _in_turns(
             lambda: peers.ours(one), lambda: peers.ours_two_threads(one), 4
         ),
