@@ -59,6 +59,10 @@ def test_auto_keeps_clusters_small_above_a_million_rows(n_rows, n_classes, expec
     assert choose_n_clusters(n_rows, n_classes) == expected
 
 
+def test_a_mixture_has_no_thousands_of_components():
+    assert choose_n_clusters(11_000_000, 2, "gmm") == 334  # 1.5 n^(1/3)
+
+
 @pytest.mark.parametrize(
     "clusterer",
     [

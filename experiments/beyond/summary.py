@@ -68,7 +68,7 @@ def _introduction(config: dict, found: dict, missing: list[str]) -> str:
 
     seeds = ", ".join(f"{_short(n)} {len(f.seeds)}" for n, f in found.items())
     text = (
-        f"Methods were chosen by {listed(config['choosing'])}, and confirmed by "
+        f"Meant to choose by: {listed(config['choosing'])}. Meant to confirm by: "
         f"{listed(config['confirming'])}. Seeds: {seeds}. An asterisk: the 95 % "
         "interval of the paired difference excludes 0; each for itself, so one cell of "
         "twenty has an asterisk by chance. Lower is better. The last columns count "

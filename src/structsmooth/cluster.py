@@ -81,17 +81,18 @@ class Regions:
         return region
 
 
-def choose_n_clusters(n_rows: int, n_classes: int) -> int:
+def choose_n_clusters(n_rows: int, n_classes: int, clusterer: Any = "kmeans") -> int:
     """Return how many clusters ``n_clusters="auto"`` means.
 
     ``1.5 * n^(1/3)``, but so that a cluster has on average at least 50 rows and 10
     for each class. Beside the paper's own choices: 12 000 rows 34 (32), 50 000 rows
     of 10 classes 55 (64) and of 100 classes 50 (48), 73 257 rows 63 (80), 1 000 000
     rows 150 (128). Above a million rows the clusters keep their mean size of 6 667
-    rows, up to 2 048 of them, and then grow.
+    rows, up to 2 048 of them, and then grow; not those of a Gaussian mixture, which
+    is itself the dearer part.
     """
     by_rows = round(1.5 * math.cbrt(n_rows))
-    by_cost = min(n_rows // USUAL_ROWS, MOST_CLUSTERS)
+    by_cost = 0 if clusterer == "gmm" else min(n_rows // USUAL_ROWS, MOST_CLUSTERS)
     by_labels = n_rows // max(50, 10 * n_classes)
     return max(1, min(max(by_rows, by_cost), by_labels))
 
@@ -101,10 +102,12 @@ def choose_min_size(n_classes: int) -> int:
     return max(10, n_classes)
 
 
-def resolve_n_clusters(n_clusters: int | str, n_rows: int, n_classes: int) -> int:
+def resolve_n_clusters(
+    n_clusters: int | str, n_rows: int, n_classes: int, clusterer: Any = "kmeans"
+) -> int:
     """Return how many clusters to look for, "auto" worked out."""
     if n_clusters == "auto":
-        return choose_n_clusters(n_rows, n_classes)
+        return choose_n_clusters(n_rows, n_classes, clusterer)
     return int(n_clusters)
 
 
@@ -150,7 +153,7 @@ def fit_regions(
     if not isinstance(clusterer, str):
         assigner, labels = _fit_foreign(X, clusterer, n_clusters, random_state)
     else:
-        count = resolve_n_clusters(n_clusters, n_rows, n_classes)
+        count = resolve_n_clusters(n_clusters, n_rows, n_classes, clusterer)
         fit = _fit_kmeans if clusterer == "kmeans" else _fit_gaussian_mixture
         assigner = fit(X, count, random_state)
         labels = assigner.assign(X)

@@ -227,7 +227,9 @@ def _fit(
                 source.n_rows,
                 rows.width,
                 smoother.clusterer,
-                resolve_n_clusters(smoother.n_clusters, source.n_rows, n_classes),
+                resolve_n_clusters(
+                    smoother.n_clusters, source.n_rows, n_classes, smoother.clusterer
+                ),
                 seed,
                 plan,
             )

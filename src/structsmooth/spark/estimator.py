@@ -111,7 +111,9 @@ class SparkStructuralSmoother(
             rows,
             facts.n_rows,
             settings["clusterer"],
-            resolve_n_clusters(settings["n_clusters"], facts.n_rows, n_classes),
+            resolve_n_clusters(
+                settings["n_clusters"], facts.n_rows, n_classes, settings["clusterer"]
+            ),
             self.getMaxIter(),
             settings["random_state"],
         )
