@@ -16,6 +16,7 @@ from structsmooth import (
 )
 from structsmooth.bounds import bounds_of_regions
 from structsmooth.errors import InvalidInputError
+from structsmooth.inequalities import lower_bound
 
 # A line with gaps 1, 2, 3, 4, 5: the tree joins neighbors.
 LINE = np.array([[0.0], [1.0], [3.0], [6.0], [10.0], [15.0]])
@@ -30,10 +31,10 @@ def test_crossing_matrix_by_hand():
 
 
 def test_three_class_bounds_by_hand():
-    # Three crossing edges of which two are forced: one in six.
+    # Three of five edges cross, two of them forced: one in three.
     bounds = bayes_error_bounds(LINE, [0, 1, 1, 2, 0, 0])
-    assert bounds.upper == pytest.approx(1 / 6)
-    assert bounds.lower == pytest.approx(2 / 3 * (1 - np.sqrt(1 - 1.5 / 6)))
+    assert bounds.upper == pytest.approx(1 / 3)
+    assert bounds.lower == pytest.approx(2 / 3 * (1 - np.sqrt(1 - 1.5 / 3)))
     assert bounds.n_samples == 6
     assert bounds.n_classes == 3
     assert bounds.class_counts.tolist() == [3, 2, 1]
@@ -56,19 +57,92 @@ def test_one_class_or_one_point_has_bayes_error_zero():
     assert bayes_error_bounds([[1.0]], [0]).upper == 0.0
 
 
-def test_lower_bound_saturates_where_labels_are_noise():
-    # Alternating labels: five crossing edges, one forced: 4/6 is more than 1/2.
+def test_bounds_saturate_where_labels_are_noise():
+    # Alternating labels: all five edges cross, one is forced, and so do the other four.
     bounds = bayes_error_bounds(LINE, [0, 1, 0, 1, 0, 1])
-    assert bounds.lower == 0.5
-    assert bounds.upper == pytest.approx(4 / 6)
+    assert bounds.crossing_fraction == 1.0
+    assert (bounds.lower, bounds.upper) == (0.5, 0.5)
+
+
+def test_nothing_exceeds_the_error_of_the_most_frequent_class():
+    # Twelve rows, nine of them of one class, labels 0 0 0 1 0 0 0 1 0 0 0 1: five edges
+    # cross, one is forced, so the share is 4/10, and the lower bound 0.2764 at 1/2.
+    X = (np.arange(12.0) ** 2)[:, np.newaxis]
+    bounds = bayes_error_bounds(X, [0, 0, 0, 1] * 3)
+    assert bounds.crossing_fraction == pytest.approx(0.4)
+    assert bounds.crossing_interval[1] > 0.6
+    assert bounds.trivial_error == 0.25
+    assert (bounds.lower, bounds.upper) == (0.25, 0.25)
+    for low, high in (bounds.interval, bounds.lower_interval, bounds.upper_interval):
+        assert low <= high <= 0.25
+
+
+def test_rows_that_all_have_a_class_of_their_own_say_nothing():
+    # Every edge is forced, so nothing is left to count.
+    bounds = bayes_error_bounds(LINE, [0, 1, 2, 3, 4, 5])
+    assert (bounds.lower, bounds.upper) == (0.0, 0.0)
+    assert bounds.interval == (0.0, pytest.approx(5 / 6))
+
+
+@pytest.mark.parametrize("n_classes", [2, 10, 100, 500])
+def test_random_labels_have_the_error_of_guessing(n_classes):
+    # The mean over five draws; the truth is (K-1)/K.
+    found = []
+    for seed in range(5):
+        generator = np.random.default_rng(seed)
+        X = generator.normal(size=(2000, 2))
+        y = generator.permutation(np.arange(2000) % n_classes)
+        found.append(bayes_error_bounds(X, y).upper)
+    assert np.mean(found) == pytest.approx(1 - 1 / n_classes, abs=0.02)
+
+
+@pytest.mark.parametrize("n_classes", [2, 10, 100, 500])
+def test_separated_classes_have_none_however_many_there_are(rng, n_classes):
+    y = np.repeat(np.arange(n_classes), 2000 // n_classes)
+    centers = 1000.0 * np.stack([y % 25, y // 25], axis=1)
+    bounds = bayes_error_bounds(centers + rng.normal(size=(2000, 2)), y)
+    assert (bounds.lower, bounds.upper) == (0.0, 0.0)
+
+
+@given(
+    seed=st.integers(0, 2**20),
+    n=st.integers(2, 60),
+    n_classes=st.integers(2, 40),
+    skew=st.floats(0.0, 3.0),
+    raw=st.booleans(),
+)
+def test_bounds_are_ordered_and_limited(seed, n, n_classes, skew, raw):
+    generator = np.random.default_rng(seed)
+    shares = generator.dirichlet(np.ones(n_classes) * np.exp(-skew))
+    y = generator.choice(n_classes, size=n, p=shares)
+    X = generator.normal(size=(n, 2)) + generator.uniform(0, 2) * y[:, np.newaxis]
+    halves = [np.arange(n) % 2 == 0, np.arange(n) % 2 == 1]
+    regions = [
+        bayes_error_bounds(
+            X[rows], y[rows], n_classes=n_classes, correct_forced_edges=not raw
+        )
+        for rows in halves
+    ]
+    for bounds in (*regions, combine_bounds(regions)):
+        largest = bounds.class_counts.max() / bounds.n_samples
+        limit = min(1 - 1 / n_classes, 1 - largest) + 1e-12
+        assert 0.0 <= bounds.lower <= bounds.upper <= limit
+        assert 0.0 <= bounds.interval[0] <= bounds.lower
+        assert bounds.upper <= bounds.interval[1] <= limit
+        for low, high in (bounds.lower_interval, bounds.upper_interval):
+            assert 0.0 <= low <= high <= limit
 
 
 def test_missing_classes_count_with_the_whole_task():
     two = bayes_error_bounds(LINE, [0, 1, 0, 0, 0, 0])
     of_ten = bayes_error_bounds(LINE, [0, 1, 0, 0, 0, 0], n_classes=10)
     assert of_ten.crossing.shape == (10, 10)
+    # Two crossing edges, one of them forced, and four that are free: 1/4. Five of six
+    # rows have one class, so the Bayes error is 1/6 at most.
+    assert of_ten.crossing_fraction == two.crossing_fraction == pytest.approx(1 / 4)
     assert of_ten.upper == two.upper == pytest.approx(1 / 6)
-    assert of_ten.lower == pytest.approx(0.9 * (1 - np.sqrt(1 - 10 / 9 / 6)))
+    assert two.lower == pytest.approx(0.5 * (1 - np.sqrt(1 - 2 / 4)))
+    assert of_ten.lower == pytest.approx(0.9 * (1 - np.sqrt(1 - 10 / 9 / 4)))
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 7])
@@ -78,9 +152,12 @@ def test_equals_dataeval(rng, n_classes):
     X = rng.normal(size=(300, 4)) + 0.8 * y[:, np.newaxis]
     X = X.astype(np.float32)
     expected = dataeval.ber_mst(X, y)
+    # It leaves the forced edges out of the crossing ones, but not out of all.
     bounds = bayes_error_bounds(X, y)
-    assert bounds.upper == pytest.approx(expected["upper_bound"], abs=1e-12)
-    assert bounds.lower == pytest.approx(expected["lower_bound"], abs=1e-12)
+    forced_kept = bounds.crossing_fraction * (300 - n_classes) / 300
+    assert forced_kept == pytest.approx(expected["upper_bound"], abs=1e-12)
+    raw = lower_bound(forced_kept, n_classes)
+    assert raw == pytest.approx(expected["lower_bound"], abs=1e-12)
 
 
 def test_henze_penrose_divergence_by_hand():
@@ -92,7 +169,10 @@ def test_henze_penrose_divergence_by_hand():
     assert raw[0, 2] == pytest.approx(1 - 3 * 5 / (2 * 3 * 2))
     # Of b, c the points 1, 6, 15 with labels b c c: one, which is forced.
     assert raw[1, 2] == pytest.approx(1 - 1 * 3 / (2 * 1 * 2))
-    assert henze_penrose_divergence(X, y)[1, 2] == 1.0
+    corrected = henze_penrose_divergence(X, y)
+    assert corrected[1, 2] == 1.0
+    # Of a, c two of the three edges that are not forced: 1 - 2/3 * 25 / (2 * 3 * 2).
+    assert corrected[0, 2] == pytest.approx(1 - 2 / 3 * 25 / 12)
     assert np.array_equal(raw, raw.T)
 
 
@@ -143,24 +223,39 @@ def test_intervals_enclose_the_bounds_and_grow_with_confidence(rng):
 
 
 def test_no_crossing_does_not_mean_certainty():
-    low, high = bayes_error_bounds(LINE, [0] * 6).interval
-    assert low == 0.0
-    assert high > 0.3
+    two = bayes_error_bounds(LINE, [0, 0, 0, 1, 1, 1])
+    assert two.interval[0] == 0.0
+    assert two.interval[1] > 0.3
+    one = bayes_error_bounds(LINE, [0] * 6)
+    assert one.crossing_interval[1] > 0.3
+    assert one.interval == (0.0, 0.0)  # with one class there is no error to be made
 
 
 def test_whole_is_the_weighted_mean_of_its_regions():
-    # Upper bounds 1/6 of six rows and 4/6 of six rows.
-    a = bayes_error_bounds(LINE, [0, 1, 1, 2, 0, 0])
-    b = bayes_error_bounds(LINE, [0, 1, 0, 1, 0, 1], n_classes=3)
+    # Two of six free edges cross; none of six.
+    X = (np.arange(8.0) ** 2)[:, np.newaxis]
+    a = bayes_error_bounds(X, [0, 0, 0, 0, 1, 0, 1, 1], confidence=0.5)
+    b = bayes_error_bounds(X, [0, 0, 1, 1, 1, 1, 1, 1], confidence=0.5)
     whole = combine_bounds([a, b])
-    assert whole.upper == pytest.approx(5 / 12)
+    assert whole.upper == pytest.approx(1 / 6)
     assert whole.lower == pytest.approx((a.lower + b.lower) / 2)
-    assert whole.n_samples == 12
+    assert whole.n_samples == 16
     assert np.array_equal(whole.crossing, a.crossing + b.crossing)
-    assert whole.class_counts.tolist() == [6, 5, 1]
+    assert whole.class_counts.tolist() == [7, 9]
     # Distances to the limits add in quadrature, each region with half the weight.
-    reach = np.hypot(a.upper_interval[1] - a.upper, b.upper_interval[1] - b.upper) / 2
-    assert whole.interval[1] == pytest.approx(whole.upper + reach)
+    reach = np.hypot(a.crossing_interval[1] - 2 / 6, b.crossing_interval[1]) / 2
+    assert whole.interval[1] == pytest.approx(1 / 6 + reach)
+
+
+def test_the_whole_is_limited_by_its_own_classes_not_by_those_of_its_regions():
+    # All free edges cross in both. In each region one class has two rows of three, so
+    # 1/3 is the limit there; together the classes are equal, and 1/2 is.
+    X = np.array([[0.0], [1.0], [3.0]])
+    a, b = bayes_error_bounds(X, [0, 1, 0]), bayes_error_bounds(X, [1, 0, 1])
+    assert a.upper == b.upper == pytest.approx(1 / 3)
+    whole = combine_bounds([a, b])
+    assert whole.upper == 0.5
+    assert whole.lower == pytest.approx(1 / 3)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -252,9 +347,10 @@ def test_pairs_of_neighbors_stand_in_for_edges():
     assert one.crossing.tolist() == [[0.0, 1.0], [1.0, 0.0]]
     # Two each: (1, 2) (0, 2) (3, 1) (2, 1 or 4) (3, 2), where 1, 1, 1, 1, 2 differ.
     two = bayes_error_bounds(FIVE, OF_FIVE, estimator="neighbors", n_neighbors=2)
-    assert two.upper == pytest.approx(0.6)
+    assert two.crossing_fraction == pytest.approx(0.6)
     assert two.crossing.sum() == pytest.approx(2 * 3.0)
-    assert two.lower == pytest.approx(0.5)  # (1 - sqrt(1 - 2 h)) / 2 saturates
+    # (1 - sqrt(1 - 2 h)) / 2 saturates; two of five rows have the rarer class.
+    assert (two.lower, two.upper) == (0.4, 0.4)
 
 
 def test_votes_are_the_error_of_a_classifier():
@@ -263,11 +359,11 @@ def test_votes_are_the_error_of_a_classifier():
     one = bayes_error_bounds(FIVE, OF_FIVE, estimator="votes", n_neighbors=1)
     assert one.upper == pytest.approx(0.2)
     two = bayes_error_bounds(FIVE, OF_FIVE, estimator="votes", n_neighbors=2)
-    assert two.upper == pytest.approx((4 * 0.5 + 1.0) / 5.0)
+    assert two.crossing_fraction == pytest.approx((4 * 0.5 + 1.0) / 5.0)
     # Three: 1 2 3, 0 2 3, 3 1 0 or 4, 2 4 1, 3 2 1: outvoted 0, 1, 2, 3 and 4.
     three = bayes_error_bounds(FIVE, OF_FIVE, estimator="votes", n_neighbors=3)
-    assert three.upper == pytest.approx(1.0)
-    assert three.lower == pytest.approx(0.5)
+    assert three.crossing_fraction == pytest.approx(1.0)
+    assert (three.lower, three.upper) == (0.4, 0.4)
 
 
 def test_votes_agree_with_scikit_learn(rng):
@@ -306,8 +402,8 @@ def test_intervals_of_neighbors_cover_their_mean(estimator, rng):
 def test_estimators_of_few_points_and_one_class(estimator):
     assert bayes_error_bounds([[1.0]], [0], estimator=estimator).upper == 0.0
     two = bayes_error_bounds([[1.0], [2.0]], [0, 1], estimator=estimator)
-    assert two.upper == 1.0
-    assert two.lower == 0.5
+    assert two.crossing_fraction == 1.0
+    assert (two.lower, two.upper) == (0.5, 0.5)
     clean = bayes_error_bounds(FIVE, [3] * 5, estimator=estimator)
     assert clean.lower == clean.upper == 0.0
 

@@ -58,8 +58,8 @@ def test_summary_holds_settings_versions_and_the_verdict(result):
     summary = json.loads((result / "summary.json").read_text())
     assert summary["n_samples"] == 400
     assert summary["classes"] == ["no", "yes"]
-    assert summary["alpha"] == 0.1
-    assert summary["label_smoothing"] == pytest.approx(0.2)
+    assert summary["alpha"] == 0.05
+    assert summary["label_smoothing"] == pytest.approx(0.1)
     assert summary["settings"]["random_state"] == 0
     assert set(summary["versions"]) >= {"python", "numpy", "structsmooth"}
     bias = summary["bayes_error_bias"]

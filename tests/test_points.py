@@ -6,7 +6,8 @@ from scipy.sparse import csr_matrix
 
 from structsmooth import StructuralSmoother, solve_strengths
 from structsmooth.errors import InvalidInputError
-from structsmooth.points import HALVES, fit_points, usual_neighbors
+from structsmooth.points import fit_points, usual_neighbors
+from structsmooth.rowkeys import halves_of_rows, row_keys
 from structsmooth.strengths import strengths_of_others
 
 # Six points on a line, so far apart that neighbors are plain to see.
@@ -19,7 +20,16 @@ TOGETHER = np.zeros(6, dtype=np.int64)
 
 def on_the_line(clusters=TOGETHER, **options):
     settings = {"n_classes": 2, "n_neighbors": 2, "shrink": False, "n_jobs": None}
-    return fit_points(LINE, LABELS, clusters, **(settings | options))
+    keys = row_keys(LINE)
+    return fit_points(LINE, LABELS, clusters, keys, **(settings | options))
+
+
+def neighbors_of(points, rows, clusters):
+    """The training rows near new ones."""
+    X, clusters = np.array(rows)[:, np.newaxis], np.array(clusters)
+    place = points.place(X, clusters, row_keys(X), None, with_neighbors=False)
+    assert (place.known == -1).all()
+    return place.near
 
 
 def test_disagreement_is_the_share_of_unequal_pairs_around_a_point():
@@ -28,8 +38,40 @@ def test_disagreement_is_the_share_of_unequal_pairs_around_a_point():
     points = on_the_line()
     np.testing.assert_allclose(points.disagreement, [2 / 3] * 3 + [0.0] * 3)
     np.testing.assert_allclose(points.fractions, [2 / 3] * 3 + [0.0] * 3)
-    # Above (K-1)/K the bound saturates, at 1/2.
-    np.testing.assert_allclose(points.bayes_error, [0.5] * 3 + [0.0] * 3)
+    # Above (K-1)/K the bound saturates, at 1/2; but two of three have the same label.
+    np.testing.assert_allclose(points.limits, [1 / 3] * 3 + [0.0] * 3)
+    np.testing.assert_allclose(points.bayes_error, [1 / 3] * 3 + [0.0] * 3)
+    np.testing.assert_allclose(points.bayes_error_upper, [1 / 3] * 3 + [0.0] * 3)
+
+
+@pytest.mark.parametrize("n_classes", [2, 5, 6, 40])  # up to as many as neighbors
+def test_the_limit_is_the_error_of_the_most_frequent_label_two_steps_around(
+    rng, n_classes
+):
+    X, y = rng.normal(size=(80, 2)), rng.integers(0, n_classes, size=80)
+    clusters = (np.arange(80) < 4).astype(np.int64)  # one with few rows
+    points = fit_points(
+        X,
+        y,
+        clusters,
+        row_keys(X),
+        n_classes=n_classes,
+        n_neighbors=5,
+        shrink=False,
+        n_jobs=None,
+    )
+    near = points.neighbors(None)
+
+    def around(i):
+        return [i, *(j for j in near[i] if j >= 0)]
+
+    for i in range(80):
+        labels = [y[k] for j in around(i) for k in around(j)]
+        share = np.bincount(labels).max() / len(labels)
+        expected = min(1 - 1 / n_classes, 1 - share)
+        assert points.limits[i] == pytest.approx(expected, abs=1e-12)
+    assert (points.bayes_error <= points.bayes_error_upper).all()
+    assert (points.bayes_error_upper <= points.limits).all()
 
 
 def test_the_mean_over_the_neighborhood_is_taken():
@@ -43,10 +85,10 @@ def test_the_mean_over_the_neighborhood_is_taken():
 def test_a_new_row_takes_the_mean_of_its_neighbors():
     # Next to 2.1 and 1.0: disagreements 1 and 0; next to 11 and 10: none.
     points = on_the_line(n_neighbors=1)
-    found = points.predict(
-        points.neighbors_of(np.array([[2.4], [10.4]]), np.array([0, 0]), None)
-    )
-    np.testing.assert_allclose(found, [0.5, 0.0])
+    found = points.predict(neighbors_of(points, [2.4, 10.4], [0, 0]))
+    # Around 2.1 are itself and 1.0, then 1.0 and 0.0: labels 1 0 0 0.
+    assert points.limits[2] == 0.25
+    np.testing.assert_allclose(found, [0.25, 0.0])
 
 
 def test_neighbors_are_those_of_the_cluster():
@@ -57,16 +99,21 @@ def test_neighbors_are_those_of_the_cluster():
     assert points.disagreement.tolist() == [0.0] * 6
     labels = np.array([0, 1, 1, 1, 1, 0])
     points = fit_points(
-        LINE, labels, clusters, n_classes=2, n_neighbors=2, shrink=False, n_jobs=None
+        LINE,
+        labels,
+        clusters,
+        row_keys(LINE),
+        n_classes=2,
+        n_neighbors=2,
+        shrink=False,
+        n_jobs=None,
     )
     # 2.1 sees 1 1 1; 10 sees 1 1 0, as do 11 and 12.1.
     np.testing.assert_allclose(points.disagreement, [1, 1, 0, 2 / 3, 2 / 3, 2 / 3])
     # Means: of the first two 1; around 2.1 (0 + 2/3 + 2/3) / 3; of the others 2/3.
     np.testing.assert_allclose(points.fractions, [1, 1, 4 / 9, 2 / 3, 2 / 3, 2 / 3])
     # A new row near 2.1 takes 2.1 and 10 in the second cluster, 0 and 1 in the first.
-    found = points.predict(
-        points.neighbors_of(np.array([[3.0], [3.0]]), np.array([1, 0]), None)
-    )
+    found = points.predict(neighbors_of(points, [3.0, 3.0], [1, 0]))
     expected = [(1 - np.sqrt(1 - 2 * 1 / 3)) / 2, 0.5]
     np.testing.assert_allclose(found, expected)
 
@@ -75,7 +122,7 @@ def test_a_row_alone_in_its_cluster_disagrees_with_nobody():
     clusters = np.array([0, 0, 0, 0, 0, 1])
     points = on_the_line(clusters)
     assert points.disagreement[5] == points.fractions[5] == 0.0
-    found = points.predict(points.neighbors_of(np.array([[3.0]]), np.array([1]), None))
+    found = points.predict(neighbors_of(points, [3.0], [1]))
     assert found.tolist() == [0.0]
     assert np.isfinite(on_the_line(clusters, shrink=True).fractions).all()
 
@@ -172,12 +219,18 @@ def test_with_structure_little_is_drawn_in(rng):
     assert 0.8 < smoother.points_.reliability < 1.0
 
 
-def test_labels_shuffled_with_the_obvious_seed_do_not_fill_one_half():
-    n = 1000
-    half = np.random.default_rng(HALVES).permutation(n) % 2
-    for seed in (0, 1, [0, 0], [0, 1]):
-        labels = np.random.default_rng(seed).permutation(n) % 2
-        assert abs(np.corrcoef(half, labels)[0, 1]) < 0.15
+def test_halves_have_nothing_to_do_with_labels_or_features(rng):
+    X = rng.integers(0, 5, size=(4000, 2)).astype(float)
+    labels = (X[:, 0] > 2).astype(int)
+    half = halves_of_rows(row_keys(X), labels)
+    assert 0.45 < half.mean() < 0.55
+    for values in (labels, X[:, 0], X[:, 1]):
+        assert abs(np.corrcoef(half, values)[0, 1]) < 0.06
+    order = rng.permutation(4000)  # equal rows with equal labels may change places
+    moved = halves_of_rows(row_keys(X[order]), labels[order])
+    for value in range(25):
+        cell = (X[:, 0] == value // 5) & (X[:, 1] == value % 5)
+        assert moved[cell[order]].sum() == half[cell].sum()
 
 
 def test_a_saved_smoother_of_points_is_the_same(rng, tmp_path):

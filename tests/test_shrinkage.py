@@ -65,7 +65,7 @@ def test_without_structure_smoothing_becomes_uniform(rng):
     y = rng.integers(0, 2, size=1000)  # the same everywhere
     smoother = StructuralSmoother(shrink=True, n_clusters=16, random_state=0).fit(X, y)
     assert np.ptp(smoother.sample_strengths_) == 0.0
-    assert smoother.sample_strengths_[0] == pytest.approx(0.1)
+    assert smoother.sample_strengths_[0] == pytest.approx(0.05)
     noisy = StructuralSmoother(n_clusters=16, random_state=0).fit(X, y)
     assert np.ptp(noisy.sample_strengths_) > 0.05
 
@@ -77,7 +77,7 @@ def test_structure_stays(overlapping):
     assert shrunk.shrinkage_.p_value < 1e-6
     assert shrunk.shrinkage_.factors.min() > 0.8
     assert np.corrcoef(kept.strengths_, shrunk.strengths_)[0, 1] > 0.999
-    assert shrunk.sample_strengths_.mean() == pytest.approx(0.1)
+    assert shrunk.sample_strengths_.mean() == pytest.approx(0.05)
     np.testing.assert_array_equal(kept.bayes_error_lower_, shrunk.bayes_error_lower_)
 
 

@@ -35,7 +35,7 @@ def test_the_group_that_mixes_the_classes_is_smoothed_most(overlapping):
     low, high = smoother.cluster_bounds_[mixed].interval
     assert 0.1 < low < 0.31 < high
     assert np.delete(smoother.bayes_error_upper_, mixed).max() == 0.0
-    assert smoother.sample_strengths_.mean() == pytest.approx(0.1, abs=1e-12)
+    assert smoother.sample_strengths_.mean() == pytest.approx(0.05, abs=1e-12)
 
 
 def test_the_line_is_the_stages_one_after_the_other(overlapping):
@@ -68,7 +68,7 @@ def test_by_itself_it_is_cautious(overlapping):
     X, y = overlapping
     s = StructuralSmoother(n_clusters=3, random_state=0).fit(X, y)
     assert s.bayes_error_bounds_.lower > 0.1
-    assert s.alpha_ == 0.1
+    assert s.alpha_ == 0.05  # label_smoothing=0.1 of two classes
     assert s.beta_ == 0.5  # (K-1)/K of two classes
     some = np.flatnonzero(np.abs(X).max(axis=1) < 6.0)[
         30:
@@ -116,8 +116,9 @@ def test_raw_counts_and_forced_edges_differ_by_the_classes_less_one(overlapping)
     X, y = overlapping
     raw = StructuralSmoother(n_clusters=1, correct_forced_edges=False).fit(X, y)
     corrected = StructuralSmoother(n_clusters=1).fit(X, y)
-    difference = raw.bayes_error_upper_[0] - corrected.bayes_error_upper_[0]
-    assert difference == pytest.approx(1 / 400)
+    # Of 400 rows of two classes: C / 400, and (C - 1) / 398.
+    crossing = 400 * raw.bayes_error_upper_[0]
+    assert corrected.bayes_error_upper_[0] == pytest.approx((crossing - 1) / 398)
 
 
 @pytest.mark.parametrize(

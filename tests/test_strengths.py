@@ -129,9 +129,17 @@ def test_auto_gives_each_region_its_bayes_error(problem):
 
 @pytest.mark.parametrize(
     ("bayes_error", "mean"),
-    [([0.0, 0.04], 0.03), ([0.1, 0.3], 0.1), ([0.0, 0.0], 0.0), ([0.05, 0.1], 0.0875)],
+    [
+        ([0.0, 0.04], 0.03),
+        ([0.1, 0.3], 0.2 / 3),
+        ([0.0, 0.0], 0.0),
+        ([0.02, 0.1], 0.2 / 3),
+    ],
 )
-def test_cautious_is_the_bayes_error_but_at_most_a_tenth(bayes_error, mean):
+def test_cautious_is_the_bayes_error_but_at_most_what_people_smooth_by(
+    bayes_error, mean
+):
+    # label_smoothing=0.1 with three classes is a strength of 0.1 * 2/3.
     weights = [1.0, 3.0]
     got = solve_strengths(bayes_error, weights, "cautious", "auto", n_classes=3)
     assert np.average(got, weights=weights) == pytest.approx(mean, abs=1e-12)

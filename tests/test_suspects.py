@@ -86,8 +86,11 @@ def test_a_clean_region_is_not_smoothed_for_a_few_wrong_labels():
     assert sorted(found.suspects_.rows.tolist()) == [10, 40, 70]
     assert found.suspects_.likely.tolist() == ["left"] * 3
     left = plain.cluster_labels_[0]
-    # Six edges cross, one of them forced, of 100 points.
-    assert plain.bayes_error_upper_[left] == pytest.approx(0.05)
+    # Six edges cross, one of them forced, of 100 points; but three labels of 100 are
+    # another, so no more than these can be wrong.
+    crossing = plain.cluster_bounds_[left].crossing_fraction
+    assert crossing == pytest.approx(5 / 98)
+    assert plain.bayes_error_upper_[left] == pytest.approx(0.03)
     assert found.bayes_error_upper_[left] == 0.0
     assert np.ptp(found.sample_strengths_) == 0.0
     # The suspects keep the label they came with.

@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     )
     from structsmooth.crossing import count_crossing_edges
     from structsmooth.divergence import henze_penrose_divergence
+    from structsmooth.epsilon import alpha_from_epsilon, epsilon_from_alpha
     from structsmooth.labels import (
         SparseLabels,
-        alpha_from_epsilon,
-        epsilon_from_alpha,
         expand_rows,
         flip_labels,
         smooth_labels,
@@ -57,13 +56,13 @@ _HOME_OF = {
     "SparseLabels": "labels",
     "StructuralSmoother": "smoother",
     "Suspects": "suspects",
-    "alpha_from_epsilon": "labels",
+    "alpha_from_epsilon": "epsilon",
     "bayes_error_bias": "strengths",
     "bayes_error_bounds": "bounds",
     "closed_form_strengths": "strengths",
     "combine_bounds": "bounds",
     "count_crossing_edges": "crossing",
-    "epsilon_from_alpha": "labels",
+    "epsilon_from_alpha": "epsilon",
     "euclidean_mst": "tree",
     "expand_rows": "labels",
     "find_suspects": "suspects",

@@ -48,7 +48,10 @@ class NearestCenter:
 
 @dataclass(frozen=True, eq=False)
 class GaussianAssigner:
-    """A row belongs to the mixture component most likely to have made it."""
+    """A row belongs to the mixture component most likely to have made it.
+
+    A row so far away that no likelihood can be told from 0 belongs to the nearest mean.
+    """
 
     weights: NDArray[np.float64]
     means: NDArray[np.float64]
@@ -64,16 +67,22 @@ class GaussianAssigner:
         if sp.issparse(X):
             X = X.toarray()
         scores = np.empty((X.shape[0], len(self.weights)))
-        with np.errstate(divide="ignore"):  # a component may have died out
+        # A component may have died out; far away squares are beyond all numbers.
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             log_weights = np.log(self.weights)
-        for component, root in enumerate(self.precisions_cholesky):
-            whitened = (X - self.means[component]) @ root
-            scores[:, component] = (
-                log_weights[component]
-                + np.log(np.diag(root)).sum()
-                - 0.5 * np.einsum("ij,ij->i", whitened, whitened)
-            )
-        return np.asarray(scores.argmax(axis=1))
+            for component, root in enumerate(self.precisions_cholesky):
+                whitened = (X - self.means[component]) @ root
+                scores[:, component] = (
+                    log_weights[component]
+                    + np.log(np.diag(root)).sum()
+                    - 0.5 * np.einsum("ij,ij->i", whitened, whitened)
+                )
+        scores[np.isnan(scores)] = -np.inf
+        found = np.asarray(scores.argmax(axis=1))
+        lost = np.isneginf(scores[np.arange(len(found)), found])
+        if lost.any():
+            found[lost] = nearest_point(X[lost], self.means)
+        return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,14 @@ multiclassbound, as corrected in the documentation)::
 
     (K-1)/K * (1 - sqrt(1 - K/(K-1) * h))  <=  R  <=  h
 
-With two classes this is the binary bound by the Henze-Penrose divergence.
+With two classes this is the binary bound by the Henze-Penrose divergence. Nor does R
+exceed the error of always answering with the most frequent class. So both bounds, and
+the ends of their intervals, stop there: they are bounds on the Bayes error at the class
+shares of the region.
+
+A tree is connected, so K_c classes make K_c - 1 crossing edges even when they are far
+apart. These forced edges say nothing, and leave both counts: of C crossing edges of n
+points, the share is ``(C - (K_c - 1)) / (n - K_c)``.
 
 The share converges slowly in many dimensions, where it comes out too high: the bounds
 then show where classes overlap more, but are no limit to what a classifier can reach.
@@ -31,6 +38,7 @@ from structsmooth.grouping import rows_of_groups
 from structsmooth.inequalities import (
     lower_bound,
     lower_bound_of_votes,
+    trivial_error,
     wilson_interval,
 )
 from structsmooth.progress import Progress
@@ -63,11 +71,11 @@ class BayesErrorBounds:
     Attributes
     ----------
     lower, upper : float
-        The bounds at the estimated crossing fraction.
+        The bounds at the estimated crossing fraction, at most ``trivial_error``.
     interval : tuple of float
         From the lower bound at the low end of the crossing fraction's confidence
-        interval to the upper bound at its high end: for large samples in few
-        dimensions the Bayes error lies inside with at least the stated confidence.
+        interval to the upper bound at its high end: in few dimensions the Bayes error
+        at the region's class shares lies inside with at least the stated confidence.
         Intervals know the sampling error, not the bias (see the module's notes).
     lower_interval, upper_interval : tuple of float
         The confidence interval of each bound by itself.
@@ -77,7 +85,12 @@ class BayesErrorBounds:
     crossing_pairs, crossing_counts : ndarray of shape (m, 2) and (m,)
         The same for the pairs of classes that are joined at all.
     crossing_fraction : float
-        Crossing edges, less the forced ones if so chosen, over ``n_samples``.
+        Share of the edges that cross; forced ones, unless the raw count was asked for,
+        are left out of both. It has no limit but 1.
+    crossing_interval : tuple of float
+        Its confidence interval.
+    trivial_error : float
+        What always answering with the most frequent class gets wrong, at most (K-1)/K.
     n_samples : int
         Points in the region.
     n_effective : float
@@ -112,6 +125,18 @@ class BayesErrorBounds:
         return len(self.class_counts)
 
     @property
+    def trivial_error(self) -> float:
+        """Error of always answering with the most frequent class."""
+        return trivial_error(self.class_counts)
+
+    @property
+    def crossing_interval(self) -> tuple[float, float]:
+        """Confidence interval of the crossing fraction."""
+        return wilson_interval(
+            self.crossing_fraction, self.n_effective, self.confidence
+        )
+
+    @property
     def crossing(self) -> NDArray[Any]:
         """Crossing edges of each pair of classes as a (K, K) matrix."""
         return crossing_matrix(
@@ -143,7 +168,8 @@ def bayes_error_bounds(
         numbers. By default the distinct labels in y.
     correct_forced_edges : bool, default=True
         A tree is connected, so k classes make k - 1 crossing edges even when they
-        are far apart. Subtract these; ``False`` keeps the paper's raw count.
+        are far apart. Leave these out of the count of crossing edges and of the count
+        of all edges; ``False`` is the paper's raw count over n.
     ties : {"index", "average"}, default="index"
         With equal distances the tree is not unique. "index" takes the one tree of
         the order (length, lower row, higher row); "average" the mean count over
@@ -166,15 +192,18 @@ def bayes_error_bounds(
 
     Examples
     --------
-    Four points on a line, labels a a b a: two of three edges cross, one of them
-    is forced, so the upper bound is 1/4.
+    Eight points on a line, labels a a a a b a b b: three of seven edges cross, one of
+    them is forced, so the upper bound is 2/6.
 
     >>> from structsmooth import bayes_error_bounds
-    >>> bounds = bayes_error_bounds([[0.0], [1.0], [3.0], [7.0]], ["a", "a", "b", "a"])
-    >>> bounds.upper, round(bounds.lower, 4)
-    (0.25, 0.1464)
+    >>> X = [[0.0], [1.0], [3.0], [6.0], [10.0], [15.0], [21.0], [28.0]]
+    >>> bounds = bayes_error_bounds(X, list("aaaababb"))
+    >>> round(bounds.upper, 4), round(bounds.lower, 4)
+    (0.3333, 0.2113)
     >>> bounds.crossing.tolist()
-    [[0, 2], [2, 0]]
+    [[0, 3], [3, 0]]
+    >>> bounds.trivial_error
+    0.375
     """
     features = check_features(X)
     if n_classes is None:
@@ -210,7 +239,7 @@ def bayes_error_bounds(
     if estimator == "votes" and n_classes == 2 and k > 2:
         lower = functools.partial(lower_bound_of_votes, n_neighbors=k)
     crossing = count(features, coded, k)
-    return _from_count(crossing, coded, n_classes, 0, confidence, lower)
+    return _from_count(crossing, coded, n_classes, confidence, 0, len(coded), lower)
 
 
 def check_confidence(confidence: Any) -> float:
@@ -316,51 +345,97 @@ def region_bounds(
 ) -> BayesErrorBounds:
     """Bound the Bayes error of one region; the arguments have been checked."""
     crossing = cross_tree(X, coded, ties, n_threads, workload)
-    n_present = int(np.count_nonzero(np.bincount(coded)))
-    n_forced = n_present - 1 if correct_forced_edges else 0
-    return _from_count(crossing, coded, n_classes, n_forced, confidence, lower_bound)
+    n_samples, n_forced = len(coded), 0
+    n_edges = n_samples  # the paper's, as if the tree had an edge for each point
+    if correct_forced_edges:
+        n_forced = int(np.count_nonzero(np.bincount(coded))) - 1
+        n_edges = n_samples - 1 - n_forced
+    return _from_count(crossing, coded, n_classes, confidence, n_forced, n_edges)
 
 
 def _from_count(
     crossing: CrossingCount,
     coded: NDArray[np.int64],
     n_classes: int,
-    n_forced: int,
     confidence: float,
-    lower: Callable[[float, int], float],
+    n_forced: int,
+    n_edges: int,
+    lower: Callable[[float, int], float] = lower_bound,
 ) -> BayesErrorBounds:
     """Return the bounds that follow from what crosses in a region."""
-    n_samples = len(coded)
-    fraction = max(0.0, float(crossing.counts.sum()) - n_forced) / n_samples
-    n_effective = n_samples / crossing.design_effect
+    n_crossing = max(0.0, float(crossing.counts.sum()) - n_forced)
+    return _at_fraction(
+        n_crossing / n_edges if n_edges else 0.0,
+        n_edges / crossing.design_effect,
+        np.bincount(coded, minlength=n_classes).astype(np.int64),
+        confidence,
+        lower,
+        crossing_pairs=crossing.pairs,
+        crossing_counts=crossing.counts,
+        tied_fraction=crossing.tied_fraction,
+    )
+
+
+def _at_fraction(
+    fraction: float,
+    n_effective: float,
+    class_counts: NDArray[np.int64],
+    confidence: float,
+    lower: Callable[[float, int], float] = lower_bound,
+    **counted: Any,
+) -> BayesErrorBounds:
+    """Return the bounds at a crossing fraction, none above the trivial error."""
+    limit, n_classes = trivial_error(class_counts), len(class_counts)
     low, high = wilson_interval(fraction, n_effective, confidence)
     lower_low, lower_at, lower_high = (
-        lower(value, n_classes) for value in (low, fraction, high)
+        min(lower(value, n_classes), limit) for value in (low, fraction, high)
+    )
+    upper_low, upper_at, upper_high = (
+        min(value, limit) for value in (low, fraction, high)
     )
     return BayesErrorBounds(
         lower=lower_at,
-        upper=fraction,
-        interval=(lower_low, high),
+        upper=upper_at,
+        interval=(lower_low, upper_high),
         lower_interval=(lower_low, lower_high),
-        upper_interval=(low, high),
-        crossing_pairs=crossing.pairs,
-        crossing_counts=crossing.counts,
+        upper_interval=(upper_low, upper_high),
         crossing_fraction=fraction,
-        n_samples=n_samples,
+        n_samples=int(class_counts.sum()),
         n_effective=n_effective,
-        class_counts=np.bincount(coded, minlength=n_classes).astype(np.int64),
+        class_counts=class_counts,
         confidence=confidence,
-        tied_fraction=crossing.tied_fraction,
+        **counted,
+    )
+
+
+def bounds_of_sample(
+    sample: BayesErrorBounds, class_counts: NDArray[np.int64]
+) -> BayesErrorBounds:
+    """Return the bounds of a region of which a sample was looked at.
+
+    The crossing fraction is that of the sample; the classes of all rows are known.
+    """
+    return _at_fraction(
+        sample.crossing_fraction,
+        sample.n_effective,
+        class_counts,
+        sample.confidence,
+        crossing_pairs=sample.crossing_pairs,
+        crossing_counts=sample.crossing_counts,
+        tied_fraction=sample.tied_fraction,
     )
 
 
 def combine_bounds(regions: Sequence[BayesErrorBounds]) -> BayesErrorBounds:
     """Return the bounds of several regions taken together.
 
-    The Bayes error of the whole is the mean of the regions' weighted by size, and
-    so are its bounds. The lower one is at least as tight as that of a single tree,
-    because the bound is convex in the crossing fraction. The intervals add the
-    regions' distances to their limits in quadrature.
+    The Bayes error of the whole is the mean of the regions' weighted by size, and so
+    is its lower bound. It is at least as tight as that of a single tree, because the
+    bound is convex in the crossing fraction. The upper bound is the mean crossing
+    fraction, at most the error of the most frequent class of the whole: in a small
+    region that error is the smaller the fewer rows there are, by chance alone, so the
+    mean of the regions' limits would be too low. The intervals add the regions'
+    distances to their limits in quadrature.
 
     Parameters
     ----------
@@ -375,10 +450,11 @@ def combine_bounds(regions: Sequence[BayesErrorBounds]) -> BayesErrorBounds:
     Examples
     --------
     >>> from structsmooth import bayes_error_bounds, combine_bounds
-    >>> mixed = bayes_error_bounds([[0.0], [1.0], [3.0], [7.0]], [0, 0, 1, 0])
-    >>> clean = bayes_error_bounds([[0.0], [1.0], [3.0], [7.0]], [0, 0, 1, 1])
+    >>> X = [[0.0], [1.0], [3.0], [6.0], [10.0], [15.0]]
+    >>> mixed = bayes_error_bounds(X, [0, 0, 0, 1, 0, 1])  # (3 - 1) / (6 - 2)
+    >>> clean = bayes_error_bounds(X, [0, 0, 0, 1, 1, 1])
     >>> combine_bounds([mixed, clean]).upper
-    0.125
+    0.25
     """
     if not regions:
         raise InvalidInputError("combine_bounds needs at least one region, got none")
@@ -391,10 +467,13 @@ def combine_bounds(regions: Sequence[BayesErrorBounds]) -> BayesErrorBounds:
     def interval(name: str, at: list[float]) -> tuple[float, float]:
         limits = np.array([getattr(region, name) for region in regions])
         spread = np.sqrt(weights**2 @ (limits - np.array(at)[:, np.newaxis]) ** 2)
-        return max(0.0, mean(at) - float(spread[0])), mean(at) + float(spread[1])
+        low, high = mean(at) - float(spread[0]), mean(at) + float(spread[1])
+        return min(max(0.0, low), limit), min(high, limit)
 
+    class_counts = np.sum([region.class_counts for region in regions], axis=0)
+    limit = trivial_error(class_counts)
     lowers = [region.lower for region in regions]
-    uppers = [region.upper for region in regions]
+    fractions = [region.crossing_fraction for region in regions]
     pairs, which = np.unique(
         np.concatenate([region.crossing_pairs for region in regions]),
         axis=0,
@@ -402,19 +481,19 @@ def combine_bounds(regions: Sequence[BayesErrorBounds]) -> BayesErrorBounds:
     )
     counts = np.concatenate([region.crossing_counts for region in regions])
     lower_interval = interval("lower_interval", lowers)
-    upper_interval = interval("upper_interval", uppers)
+    upper_interval = interval("crossing_interval", fractions)
     return BayesErrorBounds(
-        lower=mean(lowers),
-        upper=mean(uppers),
+        lower=min(mean(lowers), limit),
+        upper=min(mean(fractions), limit),
         interval=(lower_interval[0], upper_interval[1]),
         lower_interval=lower_interval,
         upper_interval=upper_interval,
         crossing_pairs=pairs,
         crossing_counts=np.bincount(which, weights=counts).astype(counts.dtype),
-        crossing_fraction=mean(uppers),
+        crossing_fraction=mean(fractions),
         n_samples=int(sizes.sum()),
         n_effective=sum(region.n_effective for region in regions),
-        class_counts=np.sum([region.class_counts for region in regions], axis=0),
+        class_counts=class_counts,
         confidence=regions[0].confidence,
         tied_fraction=mean([region.tied_fraction for region in regions]),
     )

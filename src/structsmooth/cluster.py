@@ -30,6 +30,7 @@ from structsmooth.assign import (
 )
 from structsmooth.errors import InvalidInputError, MergedClustersWarning
 from structsmooth.grouping import order_by_group
+from structsmooth.nearest import within_reach
 from structsmooth.validation import check_integer
 
 # Lloyd's algorithm up to this many rows, mini-batches beyond.
@@ -73,12 +74,17 @@ class Regions:
 
     def assign(self, X: Any) -> NDArray[np.int64]:
         """Return the region of each row of X."""
+        X = self.within_reach(X)
         cluster = self.assigner.assign(X)
         region = np.where(cluster < 0, -1, self.region_of_cluster[cluster])
         unknown = region < 0
         if unknown.any():
             region[unknown] = NearestCenter(self.centers).assign(X[unknown])
         return region
+
+    def within_reach(self, X: Any) -> Any:
+        """Return rows that are extremely far from all data drawn nearer."""
+        return X if sp.issparse(X) else within_reach(X, self.centers)
 
 
 def choose_n_clusters(n_rows: int, n_classes: int, clusterer: Any = "kmeans") -> int:
@@ -281,14 +287,18 @@ def _fit_foreign(
         raw, names = np.zeros(len(raw), dtype=np.int64), np.array([0])
     labels = np.where(raw >= 0, np.searchsorted(names, raw), -1)
     if hasattr(model, "predict"):
-        return ClustererAssigner(model, names), labels
+        # What it predicts for these rows need not be what it labeled them, but when
+        # they come back there is nothing else to go by.
+        assigner = ClustererAssigner(model, names)
+        return assigner, assigner.assign(X)
     if sp.issparse(X):
         X = X.toarray()
     centers = _centers(X, labels, len(names))
     noise = labels < 0
     if noise.any():
         labels[noise] = NearestCenter(centers).assign(X[noise])
-    return NearestRow(np.asarray(X), labels), labels
+    nearest = NearestRow(np.asarray(X), labels)
+    return nearest, nearest.assign(X)  # of equal rows, the first one's label
 
 
 def _merge_small(
@@ -302,7 +312,10 @@ def _merge_small(
         labels[noise] = nearest.assign(X[noise])
     sizes = np.bincount(labels, minlength=n_clusters).astype(np.float64)
     regions = merge_small(assigner, sizes, _centers(X, labels, n_clusters), min_size)
-    return dataclasses.replace(regions, labels=regions.region_of_cluster[labels])
+    labels = regions.region_of_cluster[labels]
+    if noise.any():  # after the merging they may be nearer to another center
+        labels[noise] = NearestCenter(regions.centers).assign(X[noise])
+    return dataclasses.replace(regions, labels=labels)
 
 
 def merge_small(

@@ -16,10 +16,10 @@ def henze_penrose_divergence(
 ) -> NDArray[np.float64]:
     """Estimate the Henze-Penrose divergence of every pair of classes.
 
-    For classes i and j with n_i and n_j points, and C crossing edges in the minimum
-    spanning tree of these points alone, ``D = 1 - C (n_i + n_j) / (2 n_i n_j)``: 0
-    where the classes coincide, 1 where they do not overlap (equation HPdivergence,
-    as corrected in the documentation).
+    For classes i and j with n_i and n_j points, n together, and a share h of crossing
+    edges in the minimum spanning tree of these points alone, ``D = 1 - h n^2 / (2 n_i
+    n_j)``: 0 where the classes coincide, 1 where they do not overlap (equation
+    HPdivergence, as corrected in the documentation).
 
     Parameters
     ----------
@@ -28,7 +28,8 @@ def henze_penrose_divergence(
     y : array-like of shape (n,)
         Labels of any kind, of at least two classes.
     correct_forced_edges : bool, default=True
-        Do not count the one crossing edge that connects even separate classes.
+        Leave the one crossing edge that connects even separate classes out of both
+        counts: h is ``(C - 1) / (n - 2)``, otherwise the paper's ``C / n``.
 
     Returns
     -------
@@ -57,7 +58,10 @@ def henze_penrose_divergence(
             second = (coded[rows] == j).astype(np.int64)
             crossing = count_crossing_edges(edges, second, 2)[0, 1]
             n_i, n_j = np.bincount(second)
-            divergence[i, j] = divergence[j, i] = 1.0 - (
-                (crossing - correct_forced_edges) * (n_i + n_j) / (2.0 * n_i * n_j)
-            )
+            n = n_i + n_j
+            if not correct_forced_edges:
+                share = crossing / n
+            else:  # two points have no edge but the forced one
+                share = (crossing - 1) / max(n - 2, 1)
+            divergence[i, j] = divergence[j, i] = 1.0 - share * n**2 / (2.0 * n_i * n_j)
     return divergence

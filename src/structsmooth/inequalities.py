@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,16 @@ def lower_bound(crossing_fraction: float, n_classes: int) -> float:
     then take expectations. It saturates at (K-1)/K.
     """
     return float(lower_bounds(np.array([crossing_fraction]), n_classes)[0])
+
+
+def trivial_error(class_counts: NDArray[Any]) -> float:
+    """Return what always answering with the most frequent class gets wrong.
+
+    No Bayes error at these class shares exceeds it, nor (K-1)/K.
+    """
+    total = float(class_counts.sum())
+    rest = total - float(class_counts.max())
+    return min((len(class_counts) - 1) / len(class_counts), rest / total)
 
 
 def lower_bound_of_votes(error: float, n_classes: int, *, n_neighbors: int) -> float:
@@ -40,7 +51,12 @@ def lower_bounds(
 def wilson_interval(
     fraction: float, n_effective: float, confidence: float
 ) -> tuple[float, float]:
-    """Return Wilson's interval of a proportion: honest at 0, unlike the normal one."""
+    """Return Wilson's interval of a proportion: honest at 0, unlike the normal one.
+
+    Without any edge to go by it is everything.
+    """
+    if n_effective == 0.0:
+        return 0.0, 1.0
     z = float(ndtri(0.5 + confidence / 2.0))
     shrink = 1.0 + z**2 / n_effective
     center = (fraction + z**2 / (2.0 * n_effective)) / shrink

@@ -17,69 +17,6 @@ from structsmooth.errors import InvalidInputError
 from structsmooth.validation import check_codes, check_integer, check_strengths
 
 
-def alpha_from_epsilon(epsilon: ArrayLike, n_classes: int) -> Any:
-    """Convert a framework's ``label_smoothing`` to a strength.
-
-    Parameters
-    ----------
-    epsilon : float or array-like
-        What PyTorch, Keras and timm call ``label_smoothing``, from 0 to 1.
-    n_classes : int
-        Number of classes K.
-
-    Returns
-    -------
-    float or ndarray
-        ``epsilon * (K-1) / K``.
-
-    Examples
-    --------
-    >>> from structsmooth import alpha_from_epsilon
-    >>> alpha_from_epsilon(0.1, n_classes=10)
-    0.09
-    """
-    n_classes = check_integer(n_classes, "n_classes", 2)
-    values = np.asarray(epsilon, dtype=np.float64)
-    if not np.all((values >= 0) & (values <= 1)):
-        raise InvalidInputError(f"epsilon must lie between 0 and 1, got {epsilon!r}")
-    return _scalar_or_array(values * (n_classes - 1) / n_classes)
-
-
-def epsilon_from_alpha(alpha: ArrayLike, n_classes: int) -> Any:
-    """Convert a strength to a framework's ``label_smoothing``.
-
-    Parameters
-    ----------
-    alpha : float or array-like
-        Strength, from 0 to (K-1)/K.
-    n_classes : int
-        Number of classes K.
-
-    Returns
-    -------
-    float or ndarray
-        ``alpha * K / (K-1)``.
-
-    Examples
-    --------
-    >>> from structsmooth import epsilon_from_alpha
-    >>> epsilon_from_alpha(0.25, n_classes=2)
-    0.5
-    """
-    n_classes = check_integer(n_classes, "n_classes", 2)
-    limit = (n_classes - 1) / n_classes
-    values = np.asarray(alpha, dtype=np.float64)
-    if not np.all((values >= 0) & (values <= limit)):
-        raise InvalidInputError(
-            f"alpha must lie between 0 and (K-1)/K = {limit:.6g}, got {alpha!r}"
-        )
-    return _scalar_or_array(values * n_classes / (n_classes - 1))
-
-
-def _scalar_or_array(values: Any) -> Any:
-    return float(values) if np.ndim(values) == 0 else values
-
-
 def smooth_labels(
     y: ArrayLike,
     strengths: ArrayLike,

@@ -65,6 +65,26 @@ def nearest_point(rows: NDArray[Any], points: NDArray[Any]) -> NDArray[np.int64]
     return nearest
 
 
+def within_reach(rows: NDArray[Any], points: NDArray[np.float64]) -> NDArray[Any]:
+    """Return rows in which those extremely far from the points are drawn nearer.
+
+    Beyond 10**12 times the size of what lies there, differences of distances are lost
+    to rounding, and squares may overflow. On its way toward the points' middle a row
+    stays nearest to the same ones.
+    """
+    middle = points.mean(axis=0)
+    size = float(np.abs(points).max()) or 1.0
+    reach = 1e12 * size
+    if not rows.size or (rows.max() <= reach and rows.min() >= -reach):
+        return rows
+    largest = np.abs(rows).max(axis=1).astype(np.float64)
+    far = largest > reach
+    nearer = rows.astype(np.float64)
+    direction = nearer[far] / largest[far, np.newaxis]
+    nearer[far] = middle + direction * reach
+    return nearer
+
+
 def _radius(points: NDArray[np.float64], middle: NDArray[np.float64]) -> float:
     """Return how far the points are from the middle, at most."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):

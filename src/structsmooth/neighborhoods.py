@@ -56,8 +56,10 @@ def neighbors_of_others(
     n_jobs: int | None,
 ) -> NDArray[np.int64]:
     """Return the same for other rows, whose groups are known."""
-    members = rows_of_groups(groups)
     near = np.full((len(others), k), NOBODY, dtype=np.int64)
+    if not len(others):
+        return near
+    members = rows_of_groups(groups)
     for group, asking in enumerate(rows_of_groups(groups_of_others)):
         n_near = min(k, len(members[group]))
         if len(asking):

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.bounds import BayesErrorBounds
+from structsmooth.epsilon import epsilon_from_alpha
 from structsmooth.errors import FileFormatError
 from structsmooth.files import OutputError, wrapped_errors
-from structsmooth.labels import epsilon_from_alpha
 from structsmooth.report import Report, build_report, make_view, write_report
 from structsmooth.report.pictures import image_layout
 from structsmooth.report.view import View

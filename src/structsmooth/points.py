@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +24,28 @@ from structsmooth.neighborhoods import (
     neighbors_of_others,
     neighbors_within,
 )
+from structsmooth.rowkeys import groups_of_keys, halves_of_rows
 
-# Seed of the two halves: no small number, for whoever shuffled labels with seed 0 would
-# find one class in each.
-HALVES = 20_200_826_031
 # Chance agreement of two halves is exceeded by noise alone in 5 of 100 cases.
 ONE_SIDED_Z = 1.645
+
+
+class Place(NamedTuple):
+    """Where rows are among the training rows.
+
+    Attributes
+    ----------
+    clusters : ndarray of shape (m,), int64
+        Their clusters.
+    known : ndarray of shape (m,), int64
+        Which training row each is, -1 for none.
+    near : ndarray of shape (m, k), int64
+        Training rows near each; -1 for none, or where it was not asked for.
+    """
+
+    clusters: NDArray[np.int64]
+    known: NDArray[np.int64]
+    near: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,10 +56,15 @@ class Points:
     ----------
     features : ndarray of shape (n, d)
         The reduced features, in which new rows look for their neighbors.
+    keys : ndarray of shape (n,), uint64
+        By which a training row is known when it comes back, see `row_keys`.
     clusters, labels : ndarray of shape (n,), int64
         Cluster of each row, where its neighbors are, and its class number.
     disagreement : ndarray of shape (n,)
         Share of unequal pairs of labels among each row and its neighbors.
+    limits : ndarray of shape (n,)
+        Error of always answering with the most frequent class around each row, among
+        the neighbors of its neighbors, at most (K-1)/K.
     n_neighbors : int
         How many neighbors.
     n_classes : int
@@ -52,13 +73,15 @@ class Points:
         Estimates are drawn to the center as far as they are noise: this share of the
         distance is kept. 1 keeps all.
     fractions : ndarray of shape (n,)
-        Mean disagreement around each row, drawn in.
+        Mean disagreement around each row, drawn in; the same for equal rows.
     """
 
     features: NDArray[Any]
+    keys: NDArray[np.uint64]
     clusters: NDArray[np.int64]
     labels: NDArray[np.int64]
     disagreement: NDArray[np.float64]
+    limits: NDArray[np.float64]
     n_neighbors: int
     n_classes: int
     center: float
@@ -68,30 +91,98 @@ class Points:
     @property
     def bayes_error(self) -> NDArray[np.float64]:
         """Lower bound on the Bayes error around each training row."""
-        return lower_bounds(self.fractions, self.n_classes)
+        return self._lower(self.fractions, self.limits)
+
+    @property
+    def bayes_error_upper(self) -> NDArray[np.float64]:
+        """Upper bound on the Bayes error around each training row."""
+        return np.minimum(self.fractions, self._limit(self.limits, self.center))
+
+    def known(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return which training row each of these is, the first of equal ones, or -1.
+
+        Parameters
+        ----------
+        keys : ndarray of shape (m,), uint64
+            What `row_keys` makes of the features as given.
+        """
+        order = np.argsort(self.keys, kind="stable")
+        place = np.searchsorted(self.keys, keys, sorter=order)
+        found = order[np.minimum(place, len(order) - 1)]
+        return np.where(self.keys[found] == keys, found, NOBODY)
 
     def neighbors(self, n_jobs: int | None) -> NDArray[np.int64]:
-        """Return the neighbors of the training rows, as row numbers."""
-        return neighbors_within(self.features, self.clusters, self.n_neighbors, n_jobs)
+        """Return the neighbors of the training rows, equal rows those of the first."""
+        near = neighbors_within(self.features, self.clusters, self.n_neighbors, n_jobs)
+        return near[groups_of_keys(self.keys)]
 
-    def neighbors_of(
+    def place(
         self,
         features: NDArray[Any],
         clusters: NDArray[np.int64],
+        keys: NDArray[np.uint64],
         n_jobs: int | None,
-    ) -> NDArray[np.int64]:
-        """Return the neighbors of new rows among the training rows."""
-        return neighbors_of_others(
-            features, clusters, self.features, self.clusters, self.n_neighbors, n_jobs
+        *,
+        with_neighbors: bool,
+    ) -> Place:
+        """Return where rows are among the training rows, which may be among them.
+
+        Parameters
+        ----------
+        features, clusters : ndarray of shape (m, d) and (m,)
+            Reduced features and clusters of the rows.
+        keys : ndarray of shape (m,), uint64
+            What `row_keys` makes of the features as given.
+        n_jobs : int or None
+            Threads.
+        with_neighbors : bool
+            Whether the neighbors of training rows are wanted too, which takes as long
+            as when they were fitted.
+        """
+        known = self.known(keys)
+        is_known = known != NOBODY
+        clusters = np.where(is_known, self.clusters[known], clusters)
+        near = np.full((len(known), self.n_neighbors), NOBODY, dtype=np.int64)
+        near[~is_known] = neighbors_of_others(
+            features[~is_known],
+            clusters[~is_known],
+            self.features,
+            self.clusters,
+            self.n_neighbors,
+            n_jobs,
         )
+        if with_neighbors and is_known.any():
+            near[is_known] = self.neighbors(n_jobs)[known[is_known]]
+        return Place(clusters, known, near)
+
+    def bayes_error_at(self, place: Place) -> NDArray[np.float64]:
+        """Return the lower bound on the Bayes error around rows at these places."""
+        is_known = place.known != NOBODY
+        found = np.empty(len(place.clusters))
+        found[is_known] = self.bayes_error[place.known[is_known]]
+        found[~is_known] = self.predict(place.near[~is_known])
+        return found
 
     def predict(self, near: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the lower bound on the Bayes error of rows with these neighbors."""
         known = near != NOBODY
-        there = np.where(known, self.disagreement[near], 0.0)
-        found = there.sum(axis=1) / known.sum(axis=1)
-        drawn = _draw_in(found, self.center, self.reliability)
-        return lower_bounds(drawn, self.n_classes)
+        n_known = known.sum(axis=1)
+        fractions, limits = (
+            np.where(known, values[near], 0.0).sum(axis=1) / n_known
+            for values in (self.disagreement, self.limits)
+        )
+        return self._lower(_draw_in(fractions, self.center, self.reliability), limits)
+
+    def _lower(
+        self, fractions: NDArray[np.float64], limits: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        common = lower_bounds(np.array([self.center]), self.n_classes)
+        lower = lower_bounds(fractions, self.n_classes)
+        return np.minimum(lower, self._limit(limits, float(common[0])))
+
+    def _limit(self, limits: NDArray[np.float64], common: float) -> NDArray[np.float64]:
+        """Return the limits, or what is common to all if it was drawn up beyond."""
+        return limits if self.reliability == 1.0 else np.maximum(limits, common)
 
 
 def usual_neighbors(n_samples: int) -> int:
@@ -109,25 +200,39 @@ def fit_points(
     features: NDArray[Any],
     coded: NDArray[np.int64],
     clusters: NDArray[np.int64],
+    keys: NDArray[np.uint64],
     *,
     n_classes: int,
     n_neighbors: int | str,
     shrink: bool,
     n_jobs: int | None,
+    speaks: NDArray[np.bool_] | None = None,
 ) -> Points:
-    """Estimate the Bayes error around each row; the arguments have been checked."""
+    """Estimate the Bayes error around each row; the arguments have been checked.
+
+    Of rows that do not speak for themselves, because their cluster is too small to, the
+    estimate is the mean of the others.
+    """
     k = n_neighbors if isinstance(n_neighbors, int) else usual_neighbors(len(coded))
     near = neighbors_within(features, clusters, k, n_jobs)
     disagreement = disagreement_around(near, coded)
-    fractions = _mean_around(near, disagreement)
+    limits = _trivial_errors(near, coded, n_classes)
+    if speaks is not None and not speaks.all():
+        disagreement[~speaks] = disagreement[speaks].mean()
+        limits[~speaks] = (n_classes - 1) / n_classes
+    # Equal rows get the same, whoever is whose neighbor among them.
+    group = groups_of_keys(keys)
+    fractions = _mean_of_groups(_mean_around(near, disagreement), group)
     center, reliability = float(fractions.mean()), 1.0
     if shrink:
-        reliability = _reliability(near, coded)
+        reliability = _reliability(near, coded, halves_of_rows(keys, coded))
     return Points(
         features=features,
+        keys=keys,
         clusters=clusters,
         labels=coded,
         disagreement=disagreement,
+        limits=_mean_of_groups(limits, group),
         n_neighbors=k,
         n_classes=n_classes,
         center=center,
@@ -140,9 +245,21 @@ def disagreement_around(
     near: NDArray[np.int64], coded: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return the share of unequal pairs of labels among each row and its neighbors."""
-    found = _disagreement(near, coded, np.ones(len(coded), dtype=bool))
+    every = np.ones(len(coded), dtype=bool)
+    found = _disagreement(near, coded, every, int(coded.max()) + 1)
     found[np.isnan(found)] = 0.0  # alone in its cluster
     return found
+
+
+def _mean_of_groups(
+    values: NDArray[np.float64], group: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the mean of each row's group; of one row just its value."""
+    size = np.bincount(group, minlength=len(values))[group]
+    if size.max() == 1:
+        return values
+    sums = np.bincount(group, values, minlength=len(values))
+    return np.where(size == 1, values, sums[group] / size)
 
 
 def _draw_in(
@@ -151,16 +268,19 @@ def _draw_in(
     return center + reliability * (fractions - center)
 
 
-def _reliability(near: NDArray[np.int64], coded: NDArray[np.int64]) -> float:
+def _reliability(
+    near: NDArray[np.int64], coded: NDArray[np.int64], half: NDArray[np.bool_]
+) -> float:
     """Return the share of the estimates' variance that is not noise.
 
     The labels of two random halves of the rows are independent given the features,
     so what two estimates from them have in common is signal. That of both together
     follows by the formula of Spearman and Brown.
     """
-    half = np.random.default_rng(HALVES).permutation(len(coded)) % 2 == 0
+    n_classes = int(coded.max()) + 1
     first, second = (
-        _mean_around(near, _disagreement(near, coded, part)) for part in (half, ~half)
+        _mean_around(near, _disagreement(near, coded, part, n_classes))
+        for part in (half, ~half)
     )
     known = ~(np.isnan(first) | np.isnan(second))
     first, second = first[known], second[known]
@@ -178,32 +298,112 @@ def _reliability(near: NDArray[np.int64], coded: NDArray[np.int64]) -> float:
 
 @kernel
 def _disagreement(
-    near: NDArray[np.int64], coded: NDArray[np.int64], counts: NDArray[np.bool_]
+    near: NDArray[np.int64],
+    coded: NDArray[np.int64],
+    counts: NDArray[np.bool_],
+    n_classes: int,
 ) -> NDArray[np.float64]:
     """Return the share of unequal pairs of labels around each row, of those that count.
 
     Fewer than two such labels say nothing: nan.
     """
-    n, k = near.shape
+    n = near.shape[0]
     out = np.empty(n)
-    labels = np.empty(k + 1, dtype=np.int64)
+    seen = np.zeros(n_classes, dtype=np.int64)
     for i in range(n):
-        m = 0
+        m, equal = 0, 0
         if counts[i]:
-            labels[m] = coded[i]
-            m += 1
+            seen[coded[i]] = 1
+            m = 1
         for j in near[i]:
             if j == NOBODY:
                 break
             if counts[j]:
-                labels[m] = coded[j]
+                equal += seen[coded[j]]
+                seen[coded[j]] += 1
                 m += 1
-        unequal = 0
-        for a in range(m):
-            for b in range(a):
-                unequal += labels[a] != labels[b]
-        out[i] = unequal / (0.5 * m * (m - 1)) if m > 1 else np.nan
+        pairs = m * (m - 1) // 2
+        out[i] = (pairs - equal) / pairs if m > 1 else np.nan
+        seen[coded[i]] = 0
+        for j in near[i]:
+            if j == NOBODY:
+                break
+            seen[coded[j]] = 0
     return out
+
+
+def _trivial_errors(
+    near: NDArray[np.int64], coded: NDArray[np.int64], n_classes: int
+) -> NDArray[np.float64]:
+    """Return the error of always answering with the most frequent class around a row.
+
+    Around it are its neighbors and theirs, as often as they are, as in the mean of the
+    disagreement.
+    """
+    n_samples, k = near.shape
+    if n_classes > k:
+        most, total = _most_frequent_of_many(near, coded, n_classes)
+    else:
+        counts = np.zeros((n_samples, n_classes), dtype=np.int32)
+        most, total = _most_frequent_of_few(near, coded, counts)
+    return np.minimum((n_classes - 1) / n_classes, (total - most) / total)
+
+
+@kernel
+def _most_frequent_of_few(
+    near: NDArray[np.int64], coded: NDArray[np.int64], counts: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return how often the most frequent class is around each row, and all classes.
+
+    What is counted around one row serves for all whose neighbor it is.
+    """
+    n, n_classes = counts.shape
+    for i in range(n):
+        counts[i, coded[i]] += 1
+        for j in near[i]:
+            if j == NOBODY:
+                break
+            counts[i, coded[j]] += 1
+    most = np.zeros(n, dtype=np.int64)
+    total = np.zeros(n, dtype=np.int64)
+    seen = np.empty(n_classes, dtype=np.int64)
+    for i in range(n):
+        for c in range(n_classes):
+            seen[c] = counts[i, c]
+        for j in near[i]:
+            if j == NOBODY:
+                break
+            for c in range(n_classes):
+                seen[c] += counts[j, c]
+        for c in range(n_classes):
+            most[i] = max(most[i], seen[c])
+            total[i] += seen[c]
+    return most, total
+
+
+@kernel
+def _most_frequent_of_many(
+    near: NDArray[np.int64], coded: NDArray[np.int64], n_classes: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the same, looking at each neighbor of a neighbor, not at each class."""
+    n, k = near.shape
+    most = np.zeros(n, dtype=np.int64)
+    total = np.zeros(n, dtype=np.int64)
+    seen = np.zeros(n_classes, dtype=np.int64)
+    for i in range(n):
+        for a in range(-1, k):
+            middle = i if a < 0 else near[i, a]
+            if middle == NOBODY:
+                break
+            for b in range(-1, k):
+                j = middle if b < 0 else near[middle, b]
+                if j == NOBODY:
+                    break
+                seen[coded[j]] += 1
+                most[i] = max(most[i], seen[coded[j]])
+                total[i] += 1
+        seen[:] = 0
+    return most, total
 
 
 @kernel

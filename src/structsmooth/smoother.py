@@ -19,10 +19,12 @@ from structsmooth.crossing import MANY_TIES
 from structsmooth.display import NotebookDisplay
 from structsmooth.errors import InvalidInputError, TiedDistancesWarning
 from structsmooth.labels import smooth_labels
-from structsmooth.points import fit_points
+from structsmooth.neighborhoods import NOBODY
+from structsmooth.points import Place, fit_points
 from structsmooth.progress import Progress
 from structsmooth.reduce import check_reducer, fit_reduction
-from structsmooth.shrinkage import shrink_bounds
+from structsmooth.rowkeys import row_keys
+from structsmooth.shrinkage import settled_bayes_error, shrink_bounds, which_count
 from structsmooth.spread import (
     shares_of_whole,
     spread_by_cluster,
@@ -63,7 +65,8 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
         Mean strength: the probability mass that leaves a sample's own class, from 0
         to below (K-1)/K. A framework's ``label_smoothing`` is `epsilon_from_alpha`
         of it. "auto" is the estimated Bayes error, ``bayes_error_bounds_.lower``;
-        "cautious" is that but at most 0.1, for the estimate can be too high.
+        "cautious" is that but at most what people smooth by, ``label_smoothing=0.1``,
+        because the estimate can be too high.
     beta : float, "cautious" or "auto", default="cautious"
         How far the strengths follow the Bayes error; 0 is uniform smoothing. "auto"
         is 2(K-1)/K, where they differ just as much as the Bayes errors do;
@@ -280,10 +283,12 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
                         features,
                         coded,
                         self.cluster_labels_,
+                        row_keys(X),
                         n_classes=n_classes,
                         n_neighbors=self.n_neighbors,
                         shrink=self.shrink,
                         n_jobs=self.n_jobs,
+                        speaks=which_count(self.cluster_bounds_)[self.cluster_labels_],
                     )
         strengths = self._solve(n_classes)
         self.sample_strengths_ = strengths[self.region_labels_]
@@ -295,6 +300,10 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
 
     def predict_strength(self, X: Any) -> NDArray[np.float64]:
         """Return the strength of each row: that of its cluster, or around it.
+
+        Rows of the fit get what they had. A new row gets the strength of its cluster,
+        or that of its nearest neighbors in it; far from all data, that is still the
+        cluster with the nearest center (of a Gaussian mixture, the likeliest one).
 
         Parameters
         ----------
@@ -323,13 +332,13 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
         ndarray of shape (m, K)
             Columns in the order of ``classes_``; rows sum to 1.
         """
-        clusters, near = self._place(X)
+        clusters, place = self._place(X)
         coded = self.encode(y, len(clusters))
         return smooth_labels(
             coded,
-            self._strengths_at(clusters, near),
+            self._strengths_at(clusters, place),
             len(self.classes_),
-            self.spread_of(coded, clusters, near),
+            self.spread_of(coded, clusters, None if place is None else place.near),
         )
 
     def fit_smooth(self, X: Any, y: ArrayLike) -> NDArray[np.float64]:
@@ -470,8 +479,8 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
         check_is_fitted(self, "sample_strengths_")
         report_of(self, path, X, y, images=images, name=name)
 
-    def _place(self, X: Any) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
-        """Return the clusters of rows and, of points, their training neighbors."""
+    def _place(self, X: Any) -> tuple[NDArray[np.int64], Place | None]:
+        """Return the clusters of rows and, of points, where they are."""
         check_is_fitted(self, "sample_strengths_")
         X = check_features(X, estimator=self, reset=False, accept_sparse=True)
         with threadpool_limits(1):
@@ -479,22 +488,33 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
             clusters = self.regions_.assign(features)
             if self.points_ is None:
                 return clusters, None
-            return clusters, self.points_.neighbors_of(features, clusters, self.n_jobs)
+            place = self.points_.place(
+                self.regions_.within_reach(features),
+                clusters,
+                row_keys(X),
+                self.n_jobs,
+                with_neighbors=self.spread == "overlap",
+            )
+        return place.clusters, place
 
     def _strengths_at(
-        self, clusters: NDArray[np.int64], near: NDArray[np.int64] | None
+        self, clusters: NDArray[np.int64], place: Place | None
     ) -> NDArray[np.float64]:
-        """Return the strengths of rows in these clusters, with these neighbors."""
-        if self.points_ is None or near is None:
+        """Return the strengths of rows in these clusters, or at these places."""
+        if self.points_ is None or place is None:
             return self.strengths_[clusters]
-        return strengths_of_others(
-            self.points_.predict(near),
+        is_known = place.known != NOBODY
+        strengths = np.empty(len(clusters))
+        strengths[is_known] = self.sample_strengths_[place.known[is_known]]
+        strengths[~is_known] = strengths_of_others(
+            self.points_.predict(place.near[~is_known]),
             self.bayes_error_,
             self.sample_strengths_,
             self.alpha_,
             self.beta_,
             n_classes=len(self.classes_),
         )
+        return strengths
 
     def spread_of(
         self,
@@ -561,7 +581,8 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
 
     def _follow_regions(self) -> None:
         """Set what the strengths follow, and what follows it."""
-        self.shrinkage_, self.bayes_error_ = None, self.bayes_error_lower_
+        self.shrinkage_ = None
+        self.bayes_error_ = settled_bayes_error(self.cluster_bounds_)
         self.region_weights_ = self.cluster_weights_
         self.region_labels_ = self.cluster_labels_
         if self.shrink:

@@ -249,6 +249,8 @@ def _check_agreement(values: dict[str, Any]) -> None:
         per_row = (
             points.disagreement,
             points.fractions,
+            points.limits,
+            points.keys,
             points.clusters,
             points.labels,
         )
@@ -361,7 +363,16 @@ def _put_points(points: Points, arrays: Arrays) -> None:
 def _get_points(arrays: Arrays) -> Points | None:
     if "points_features" not in arrays:
         return None
-    found = {f.name: arrays[f"points_{f.name}"] for f in dataclasses.fields(Points)}
+    # Files of 0.1.0 know neither: no row is known when it comes back.
+    n_rows, n_classes = len(arrays["points_labels"]), int(arrays["points_n_classes"])
+    absent = {
+        "points_keys": np.zeros(n_rows, dtype=np.uint64),
+        "points_limits": np.full(n_rows, (n_classes - 1) / n_classes),
+    }
+    found = {
+        f.name: (absent | arrays)[f"points_{f.name}"]
+        for f in dataclasses.fields(Points)
+    }
     plain: dict[str, Any] = {n: v if v.ndim else v.item() for n, v in found.items()}
     return Points(**plain)
 

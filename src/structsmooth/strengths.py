@@ -20,12 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from structsmooth.epsilon import USUAL_EPSILON, alpha_from_epsilon
 from structsmooth.errors import InvalidInputError
 from structsmooth.validation import check_integer, check_real
-
-# What people smooth by, and the most that "cautious" does: estimates of the Bayes error
-# in many dimensions are too high (experiments/results/beyond.md).
-USUAL_ALPHA = 0.1
 
 
 def solve_strengths(
@@ -47,7 +44,7 @@ def solve_strengths(
     alpha : float, "auto" or "cautious", default=0.1
         Mean strength, from 0 to below (K-1)/K. Not PyTorch's ``label_smoothing``:
         that is `epsilon_from_alpha` of it. "auto" is the mean Bayes error,
-        "cautious" is that but at most 0.1.
+        "cautious" is that but at most what people smooth by, ``label_smoothing=0.1``.
     beta : float, "auto" or "cautious", default=0.5
         How far the strengths follow the Bayes errors; 0 is uniform smoothing.
         "auto" is 2(K-1)/K, where they differ just as much as the Bayes errors do;
@@ -221,7 +218,10 @@ def resolve_alpha_beta(
                 f"alpha must be a number, 'auto' or 'cautious', got {alpha!r}"
             )
         # Where every region is saturated the mean Bayes error is the limit itself.
-        most = strength_cap(n_classes) if alpha == "auto" else USUAL_ALPHA
+        # Estimates in many dimensions are too high, so "cautious" has a lower one.
+        most = strength_cap(n_classes)
+        if alpha == "cautious":
+            most = alpha_from_epsilon(USUAL_EPSILON, n_classes)
         alpha = min(float(weights @ bayes_error), most)
     if isinstance(beta, str):
         if beta not in ("auto", "cautious"):

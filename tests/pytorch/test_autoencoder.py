@@ -209,7 +209,8 @@ def test_as_a_smoothers_reducer():
     coder = small(16, image_shape=(8, 8), random_state=None)
     settings = {"n_clusters": 6, "random_state": 0}
     smoother = StructuralSmoother(reducer=coder, **settings).fit(X, y)
-    assert smoother.sample_strengths_.mean() == pytest.approx(0.1)
+    # label_smoothing=0.1 of ten classes
+    assert smoother.sample_strengths_.mean() == pytest.approx(0.09)
     assert smoother.predict_strength(X[:9]).shape == (9,)
     assert not hasattr(coder, "network_")
     again = StructuralSmoother(reducer=coder, n_jobs=2, **settings).fit(X, y)

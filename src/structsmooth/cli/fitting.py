@@ -43,7 +43,7 @@ def fit(
         str,
         typer.Option(
             help="Mean strength; 'auto' is the estimated Bayes error, 'cautious' that "
-            "but at most 0.1."
+            "but at most what label_smoothing=0.1 is."
         ),
     ] = "cautious",
     beta: Annotated[

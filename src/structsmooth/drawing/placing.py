@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from structsmooth.drawing.projection import draw_rows, fit_projection
 from structsmooth.errors import InvalidInputError
+from structsmooth.rowkeys import row_keys
 from structsmooth.validation import check_features
 
 
@@ -64,9 +65,10 @@ def place_rows(smoother: Any, X: Any, y: ArrayLike | None, most: int) -> Placed:
     elif smoother.points_ is None:
         errors, strengths = errors[clusters], smoother.strengths_[clusters]
     else:
-        points = smoother.points_
-        near = points.neighbors_of(features, clusters, smoother.n_jobs)
-        errors = points.predict(near)
+        place = smoother.points_.place(
+            features, clusters, row_keys(X), smoother.n_jobs, with_neighbors=False
+        )
+        errors = smoother.points_.bayes_error_at(place)
         strengths = smoother.predict_strength(X)
     projection = fit_projection(features)
     return Placed(

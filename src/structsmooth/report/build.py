@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from structsmooth.bounds import BayesErrorBounds
 from structsmooth.drawing.palette import overlap_of_classes
-from structsmooth.labels import epsilon_from_alpha
+from structsmooth.epsilon import epsilon_from_alpha
 from structsmooth.report.checks import make_checks
 from structsmooth.report.model import ClassRow, ClusterRow, Map, Report, Sample
 from structsmooth.report.pictures import png_uri

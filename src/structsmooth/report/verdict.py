@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from structsmooth.labels import epsilon_from_alpha
+from structsmooth.epsilon import epsilon_from_alpha
 from structsmooth.report.checks import MANY_DIMENSIONS, is_signal_around_points
 from structsmooth.report.model import PASS, Check, Verdict
 from structsmooth.report.words import percent, percents, plural, points, short, strength

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 import warnings
@@ -16,7 +15,7 @@ from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own)
 
-from structsmooth.bounds import BayesErrorBounds
+from structsmooth.bounds import BayesErrorBounds, bounds_of_sample
 from structsmooth.cluster import (
     Regions,
     merge_small,
@@ -181,11 +180,7 @@ def _bounds(
     by_region = {r["region"]: bounds_from_plain(json.loads(r["bounds"])) for r in found}
     # Of a sample the fraction counts; what is known of all rows is told of all.
     return [
-        dataclasses.replace(
-            by_region[region],
-            n_samples=int(counts[region].sum()),
-            class_counts=counts[region],
-        )
+        bounds_of_sample(by_region[region], counts[region])
         for region in range(regions.n_regions)
     ]
 
