@@ -59,7 +59,7 @@ class Gaussians:
 
 
 def on_a_grid(n_classes, gap, shares=None):
-    """Return unit Gaussians on a square grid in the plane, with equal or given shares."""
+    """Return unit Gaussians on a grid in the plane, with equal or given shares."""
     side = int(np.ceil(np.sqrt(n_classes)))
     places = np.arange(n_classes)
     if shares is None:
@@ -108,7 +108,7 @@ TWONORM_ERROR = float(norm.cdf(-2.0))
 
 
 def ringnorm():
-    """Return Breiman's ringnorm in 20 dimensions: a wide Gaussian at 0, a unit one at a."""
+    """Return Breiman's ringnorm: a wide Gaussian at 0, and a unit one at a."""
     a = 2.0 / np.sqrt(20.0)
     means = np.stack([np.zeros(20), np.full(20, a)])
     return Gaussians(means, np.array([2.0, 1.0]), np.array([0.5, 0.5]))

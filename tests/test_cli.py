@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from structsmooth import StructuralSmoother, smooth_labels
+from structsmooth import StructuralSmoother, fit_out_of_core, smooth_labels
 from structsmooth.cli import app
+from structsmooth.errors import InvalidInputError
 
 run_app = CliRunner().invoke
 
@@ -387,3 +388,44 @@ def test_a_kernel_without_a_place_for_its_cache_still_works():
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert run.stdout.strip() == "[1.]", run.stderr
+
+
+def housing(tmp_path, labels):
+    """A table of one feature, with these labels."""
+    path = tmp_path / "table.csv"
+    rows = "\n".join(f"{i % 97},{label}" for i, label in enumerate(labels))
+    path.write_text(f"rooms,price\n{rows}\n")
+    return str(path)
+
+
+@pytest.mark.parametrize("command", ["fit", "compare"])
+@pytest.mark.parametrize(
+    ("labels", "sentence"),
+    [
+        (range(100, 400), "a label that no other row has in 300 of 300 rows"),
+        ([*range(152), *[7] * 148], "a label that no other row has in 151 of 300 rows"),
+        (np.linspace(0, 1, 300), "y holds fractions such as 0.003"),
+        ([1.5, 2.5, 3] * 100, "y holds fractions such as"),
+    ],
+    ids=["all different", "more than half", "continuous", "fractions that repeat"],
+)
+def test_labels_that_are_no_classes_are_refused(tmp_path, command, labels, sentence):
+    data = housing(tmp_path, labels)
+    out = ["-o", str(tmp_path / "out")] if command == "fit" else []
+    got = run_app(app, [command, data, "--label", "price", *out])
+    assert got.exit_code == UNUSABLE
+    assert sentence in " ".join(got.stderr.split())
+    assert len(got.stderr.strip().splitlines()) <= 3
+    assert not (tmp_path / "out").exists()
+
+
+def test_python_refuses_the_same_labels(tmp_path):
+    X = np.arange(300.0)[:, np.newaxis] % 97
+    for labels, sentence in (
+        (np.arange(300), "no other row has in 300 of 300 rows"),
+        (np.linspace(0, 1, 300), "y holds fractions such as 0.003"),
+    ):
+        with pytest.raises(InvalidInputError, match=sentence):
+            StructuralSmoother().fit(X, labels)
+        with pytest.raises(InvalidInputError, match=sentence):
+            fit_out_of_core(X, tmp_path / "o", labels=labels)

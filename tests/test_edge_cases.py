@@ -32,8 +32,13 @@ CASES = {
     ),
     "one row": (X[:1], Y[:1], {}, "1 sample"),
     "mismatched lengths": (X, Y[:-1], {}, "X has 30 rows, y has 29 labels"),
-    "labels all distinct": (X, np.arange(30), {}, "different label in each of its 30"),
-    "continuous labels": (X, X[:, 0], {}, "Unknown label type"),
+    "labels all distinct": (X, np.arange(30), {}, "no other row has in 30 of 30 rows"),
+    "continuous labels": (
+        X,
+        X[:, 0],
+        {},
+        "Unknown label type: y holds frac",
+    ),
     "NaN label": (X, np.where(Y == 0, np.nan, Y), {}, "y contains NaN"),
     "missing label": (X, np.array([None, "a", "b"] * 10), {}, "y has missing labels"),
     "mixed labels": (

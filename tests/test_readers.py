@@ -209,7 +209,7 @@ def test_a_parquet_table_with_text_or_gaps_is_refused(tmp_path):
             [9007199254740993, 9007199254740992, 9007199254740992],
         ),
         (["99999999999999999999", "5", "5"], ["99999999999999999999", "5", "5"]),
-        (["1.5", "2", "2"], ["1.5", "2", "2"]),
+        (["1.5", "2", "2"], [1.5, 2.0, 2.0]),  # no classes: refused later on
     ],
 )
 def test_different_labels_stay_different(write, cells, expected):

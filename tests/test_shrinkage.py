@@ -5,8 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from conftest import GivenClusters, census_like
 from structsmooth import StructuralSmoother, bayes_error_bounds, shrink_bounds
 from structsmooth.errors import InvalidInputError
+from structsmooth.shrinkage import settled_bayes_error
 
 
 def region(crossing_fraction, n_effective, n_classes=2):
@@ -95,3 +97,45 @@ def test_shrink_is_true_or_false(overlapping):
         InvalidInputError, match="shrink must be True or False, got 'no'"
     ):
         StructuralSmoother(shrink="no").fit(*overlapping)
+
+
+@pytest.mark.parametrize("options", [{}, {"shrink": True}, {"regions": "point"}])
+@pytest.mark.parametrize("seed", range(5))
+def test_no_handful_of_rows_has_the_largest_strength_by_chance(options, seed):
+    X, y, clusters = census_like(seed)
+    smoother = StructuralSmoother(clusterer=GivenClusters(clusters), **options)
+    smoother.fit(X, y)
+    largest = smoother.cluster_bounds_[np.argmax(smoother.strengths_)]
+    mean = smoother.bayes_error_bounds_.lower
+    assert largest.n_samples >= 30 or not (
+        largest.interval[0] <= mean <= largest.interval[1]
+    )
+
+
+def test_a_small_region_that_may_be_like_the_others_gets_their_mean():
+    # Of 40 rows each, none and a part of the edges cross; of six rows two of the four
+    # that are free. Its interval is wide, and holds the mean.
+    X = (np.arange(40.0) ** 2)[:, np.newaxis]
+    clean = bayes_error_bounds(X, [0] * 20 + [1] * 20)
+    mixed = bayes_error_bounds(X, ([0] * 4 + [1]) * 8)
+    small = bayes_error_bounds(X[:6], [0, 1, 0, 0, 1, 1])
+    assert small.lower > mixed.lower > clean.lower == 0.0
+    found = settled_bayes_error([clean, mixed, small])
+    assert found[:2].tolist() == [clean.lower, mixed.lower]
+    assert found[2] == pytest.approx(mixed.lower / 2)
+
+
+def test_a_small_region_that_is_clearly_different_keeps_its_own():
+    # Ten rows of one class, where others mix: no error can be made there.
+    X = (np.arange(40.0) ** 2)[:, np.newaxis]
+    mixed = bayes_error_bounds(X, ([0] * 4 + [1]) * 8)
+    pure = bayes_error_bounds(X[:10], [0] * 10, n_classes=2)
+    assert settled_bayes_error([mixed, pure]).tolist() == [mixed.lower, 0.0]
+
+
+def test_where_most_rows_are_in_small_regions_all_of_them_count():
+    X = (np.arange(12.0) ** 2)[:, np.newaxis]
+    some = bayes_error_bounds(X, [0, 0, 0, 1, 0, 1] * 2)
+    other = bayes_error_bounds(X, [0] * 6 + [1] * 6)
+    expected = [some.lower, other.lower]
+    assert settled_bayes_error([some, other]).tolist() == expected

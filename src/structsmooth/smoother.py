@@ -238,7 +238,7 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
         self._forget()
         X = check_features(X, estimator=self, accept_sparse=True, min_rows=2)
         self.classes_, coded = encode_labels(y, X.shape[0], owner=type(self).__name__)
-        check_label_structure(self.classes_, X.shape[0])
+        check_label_structure(self.classes_, np.bincount(coded))
         n_classes = len(self.classes_)
         self._check_parameters(n_classes, X.shape)
         seed = seed_of(self.random_state)

@@ -293,22 +293,26 @@ def _choose_columns(
 
 
 def labels_from_text(cells: list[str], path: Path, as_text: bool) -> NDArray[Any]:
-    """Return whole numbers if all labels are and none would become another's."""
+    """Return whole numbers if all labels are and none would become another's.
+
+    Fractions come back as numbers too: they are no classes, and whoever encodes them
+    says so.
+    """
     refuse_missing(cells, path)
     distinct = set(cells)
     text = np.array(cells)
     if as_text or not all(_is_number(cell) for cell in distinct):
         return text
+    values = {cell: float(cell) for cell in distinct}
+    if not all(value.is_integer() for value in values.values()):
+        return np.array([values[cell] for cell in cells])
     if any(cell.lstrip("+-").isdigit() for cell in distinct):
         # Written as whole numbers: only as Python writes them, so not 007.
         if any(cell != str(_whole(cell)) for cell in distinct):
             return text
         return np.array([int(cell) for cell in cells], dtype=np.int64)
-    values = {cell: float(cell) for cell in distinct}
-    is_whole = all(
-        value.is_integer() and abs(value) < 2**53 for value in values.values()
-    )
-    if not is_whole or len(set(values.values())) < len(distinct):
+    is_exact = all(abs(value) < 2**53 for value in values.values())
+    if not is_exact or len(set(values.values())) < len(distinct):
         return text
     return np.array([int(values[cell]) for cell in cells], dtype=np.int64)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import warnings
 from typing import Any
 
 import numpy as np
@@ -135,10 +136,23 @@ def encode_labels(
         y = _from_objects(y)
     if y.dtype.kind == "S":
         y = y.astype(str)
+    _refuse_fractions(y)
     if y.dtype.kind not in "mM":
-        check_classification_targets(y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # `check_label_structure` says it better
+            check_classification_targets(y)
     classes, coded = np.unique(y, return_inverse=True)
     return classes, coded.astype(np.int64)
+
+
+def _refuse_fractions(y: NDArray[Any]) -> None:
+    if y.dtype.kind == "f":
+        is_fraction = y != np.trunc(y)
+        if is_fraction.any():
+            raise InvalidInputError(
+                "Unknown label type: y holds fractions such as "
+                f"{y[is_fraction][0]:g}, expected classes (is it a regression target?)"
+            )
 
 
 def _from_objects(y: NDArray[Any]) -> NDArray[Any]:
@@ -163,16 +177,25 @@ def _is_missing(label: Any) -> bool:
     return isinstance(label, float) and math.isnan(label)
 
 
-def check_label_structure(classes: NDArray[Any], n_rows: int) -> None:
-    """Refuse labels that no smoothing can be learned from."""
+def check_label_structure(classes: NDArray[Any], class_counts: NDArray[Any]) -> None:
+    """Refuse labels that no smoothing can be learned from.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (K,)
+        The distinct labels.
+    class_counts : ndarray of shape (K,)
+        How many rows have each.
+    """
     if len(classes) < 2:
         raise InvalidInputError(
             f"y has only one class ({classes.tolist()[0]!r}); expected at least two"
         )
-    if len(classes) == n_rows:
+    n_rows, n_alone = int(class_counts.sum()), int(np.sum(class_counts == 1))
+    if n_alone > n_rows / 2:
         raise InvalidInputError(
-            f"y has a different label in each of its {n_rows} rows; expected classes "
-            "that repeat (is it an identifier or a regression target?)"
+            f"y has a label that no other row has in {n_alone} of {n_rows} rows; "
+            "expected classes that repeat (is it an identifier or a regression target?)"
         )
 
 

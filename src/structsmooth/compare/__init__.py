@@ -39,6 +39,7 @@ from structsmooth.validation import (
     check_choice,
     check_features,
     check_integer,
+    check_label_structure,
     encode_labels,
 )
 
@@ -132,7 +133,8 @@ def compare(
     """
     features = check_features(X, min_rows=8)
     classes, coded = encode_labels(y, len(features), owner="compare")
-    n_classes = check_integer(len(classes), "the number of classes in y", 2)
+    check_label_structure(classes, np.bincount(coded))
+    n_classes = len(classes)
     n_seeds = check_integer(n_seeds, "n_seeds", 3)
     random_state = check_integer(random_state, "random_state", 0)
     task = Task(

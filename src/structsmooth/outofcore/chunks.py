@@ -100,7 +100,7 @@ class Labels:
     def __init__(self, spill: Spill) -> None:
         kept = spill.kept(CLASSES)
         self._spill, self._place = spill, kept["place"].astype(np.int64)
-        self.n_rows = int(kept["n_rows"])
+        self.n_rows, self.counts = int(kept["n_rows"]), kept["counts"]
         self.feature_names: list[str] | None = kept["names"].tolist() or None
         self.classes = kept["classes"]
         if bool(kept["are_objects"]):
@@ -184,13 +184,14 @@ def _code_labels(labels: Any, spill: Spill, n_rows: int, names: list[str]) -> No
 def _keep_classes(
     coder: LabelCoder, spill: Spill, n_rows: int, names: list[str]
 ) -> None:
-    classes, place = coder.classes()
+    classes, place, counts = coder.classes()
     are_objects = classes.dtype.kind == "O"
     spill.keep(
         CLASSES,
         classes=classes.astype(str) if are_objects else classes,
         are_objects=are_objects,
         place=place,
+        counts=counts,
         n_rows=n_rows,
         names=np.array(names, dtype=str),
     )

@@ -195,7 +195,7 @@ def _fit(
     """Fit; what needs the rows is done once and kept in the spill directory."""
     with progress.stage("read"):
         source, labels = open_data(request, spill)
-    check_label_structure(labels.classes, source.n_rows)
+    check_label_structure(labels.classes, labels.counts)
     n_classes = len(labels.classes)
     smoother._check_parameters(n_classes, (source.n_rows, source.n_features))
     plan = Plan.make(limit, source.n_features)

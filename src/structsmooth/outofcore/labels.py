@@ -33,6 +33,7 @@ class LabelCoder:
         self._name = name
         self._numbers: dict[Any, int] = {}
         self._parts: list[NDArray[Any]] = []
+        self._counts = np.zeros(0, dtype=np.int64)
         self._is_text = False
 
     def add(self, values: Any) -> NDArray[np.int32]:
@@ -54,10 +55,14 @@ class LabelCoder:
                 f"y has more than {MOST_CLASSES} different labels; expected classes "
                 "that repeat (is it an identifier or a regression target?)"
             )
-        return np.array(codes, dtype=np.int32)[coded]
+        numbered = np.array(codes, dtype=np.int32)[coded]
+        counts = np.bincount(numbered, minlength=len(numbers))
+        counts[: len(self._counts)] += self._counts
+        self._counts = counts
+        return numbered
 
-    def classes(self) -> tuple[NDArray[Any], NDArray[np.int32]]:
-        """Return the sorted labels, and for each number given which of them it is."""
+    def classes(self) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int64]]:
+        """Return the sorted labels, which one each number is, how many rows have it."""
         kinds = {_kind(part) for part in self._parts}
         if len(kinds) > 1:
             raise FileFormatError(
@@ -66,8 +71,10 @@ class LabelCoder:
         named = np.concatenate(self._parts)
         if self._is_text:
             named = labels_from_text(named.tolist(), Path(self._name), False)
-        classes, place = np.unique(named, return_inverse=True)
-        return classes, place.astype(np.int32)
+        # Numbers that were read as text are looked at here for the first time.
+        classes, place = encode_labels(named, None)
+        counts = np.bincount(place, self._counts).astype(np.int64)
+        return classes, place.astype(np.int32), counts
 
 
 def _kind(part: NDArray[Any]) -> str:

@@ -92,25 +92,29 @@ def look(rows: DataFrame, features: str, label: str) -> Facts:
             f"featuresCol={features!r} holds vectors of different lengths, from "
             f"{found['narrowest']} to {found['widest']}"
         )
-    classes = _classes(rows, label)
-    check_label_structure(classes, found["n"])
+    classes, counts = _classes(rows, label)
+    check_label_structure(classes, counts)
     return Facts(found["n"], found["widest"], classes)
 
 
-def _classes(rows: DataFrame, label: str) -> NDArray[Any]:
-    found = [row["y"] for row in rows.select("y").distinct().take(MOST_CLASSES + 1)]
+def _classes(rows: DataFrame, label: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the labels, sorted, and how many rows have each."""
+    found = rows.groupBy("y").count().take(MOST_CLASSES + 1)
     if len(found) > MOST_CLASSES:
         raise InvalidInputError(
             f"labelCol={label!r} has more than {MOST_CLASSES} different labels; "
             "expected classes that repeat (is it an identifier or a regression target?)"
         )
-    classes = np.unique(np.array(found))
+    classes, place = np.unique(
+        np.array([row["y"] for row in found]), return_inverse=True
+    )
+    counts = np.bincount(place, [row["count"] for row in found]).astype(np.int64)
     if classes.dtype.kind == "f" and not np.array_equal(classes, np.trunc(classes)):
         raise InvalidInputError(
             f"labelCol={label!r} holds fractions such as "
             f"{classes[classes != np.trunc(classes)][0]!r}; expected classes"
         )
-    return classes
+    return classes, counts
 
 
 def _type_of(dataset: DataFrame, column: str, name: str) -> Any:

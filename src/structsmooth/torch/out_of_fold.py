@@ -102,7 +102,7 @@ def out_of_fold_outputs(
     """
     rows = _check_rows(X)
     classes, coded = encode_labels(y, len(rows))
-    check_label_structure(classes, len(rows))
+    check_label_structure(classes, np.bincount(coded))
     check_integer(epochs, "epochs", 1)
     check_integer(batch_size, "batch_size", 1)
     check_n_jobs(n_jobs)
