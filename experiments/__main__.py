@@ -20,6 +20,7 @@ from types import ModuleType
 
 from experiments import configs
 from experiments.datasets import MissingDataError
+from experiments.records import made_with
 from structsmooth.errors import FileFormatError
 from structsmooth.files import written_beside
 
@@ -28,6 +29,7 @@ PAGE = Path(__file__).parent / "README.md"
 # Of each kind: the module with run, table and figure, imported when it is needed.
 KINDS = {
     "comparison": "experiments.comparisons",
+    "counting": "experiments.counting",
     "synthetic": "experiments.synthetic",
     "clusters": "experiments.synthetic.clusters",
     "neighbors": "experiments.synthetic.neighbors",
@@ -103,14 +105,29 @@ def _write_table(kind: ModuleType, config: dict, results: Path, name: str) -> No
     table = kind.table(results)
     note = f"\n{config['note']}\n" if "note" in config else ""
     how = f"python -m experiments run {name}"
+    made = _about_versions(made_with(results))
     if config["scale"] != "cpu":
         how += f" --scale {config['scale']}"
     with written_beside(results.with_suffix(".md")) as path:
         path.write_text(
-            f"# {config['title']}\n\nMade by `{how}`.\n\n{table}{note}",
+            f"# {config['title']}\n\nMade by `{how}`{made}\n\n{table}{note}",
             encoding="utf-8",
         )
     print(table)
+
+
+def _about_versions(versions: list[str]) -> str:
+    """Return the end of a sentence, and a warning if the estimate has changed since."""
+    if not versions:
+        return "."
+    text = f" with structsmooth {' and '.join(versions)}."
+    if any(version.startswith("0.1.") for version in versions):
+        text += (
+            "\nSince 0.2.0 the Bayes error is estimated differently, and strengths "
+            "follow it\n([what changed](../../docs/method.md#corrections-of-our-own)); "
+            "these runs were not\nmade again."
+        )
+    return text
 
 
 if __name__ == "__main__":

@@ -92,6 +92,12 @@ class Records:
             os.truncate(self.path, whole)
 
 
+def made_with(path: Path) -> list[str]:
+    """Return the versions of structsmooth that made the runs of a file."""
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return sorted({v["structsmooth"] for line in lines if (v := line.get("versions"))})
+
+
 def read(path: Path) -> tuple[dict, list[dict]]:
     """Return the settings and the runs of a file."""
     if not path.is_file():
