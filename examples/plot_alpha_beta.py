@@ -63,8 +63,8 @@ for beta in (0.0, 0.25, 0.5, 1.0):
 #
 # With ``alpha="auto"`` and ``beta="auto"`` the strength of a region is its estimated
 # Bayes error. The top of a smoothed label is then what the posterior's top is thought
-# to be. The defaults are ``"cautious"``: the same mean but at most 0.1, and half of the
-# differences.
+# to be. The defaults are ``"cautious"``: the same mean, but at most that of
+# ``label_smoothing=0.1``, and half of the differences.
 
 generator = np.random.default_rng(0)
 y = generator.integers(0, 2, 4000)
