@@ -52,3 +52,13 @@ def kruskal(X):
             parent[a] = b
             edges.append((i, j))
     return np.array(edges).reshape(-1, 2)
+
+
+def assert_possible(bounds):
+    """Nothing exceeds what always answering with the most frequent class gets wrong."""
+    share = bounds.class_counts.max() / bounds.class_counts.sum()
+    limit = min(1.0 - 1.0 / bounds.n_classes, 1.0 - share) + 1e-12
+    assert 0.0 <= bounds.interval[0] <= bounds.lower <= bounds.upper
+    assert bounds.upper <= bounds.interval[1] <= limit
+    for low, high in (bounds.lower_interval, bounds.upper_interval):
+        assert 0.0 <= low <= high <= limit

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from sklearn.model_selection import LeaveOneOut, cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier
 
+from oracles import assert_possible
 from structsmooth import (
     bayes_error_bounds,
     combine_bounds,
@@ -124,13 +125,7 @@ def test_bounds_are_ordered_and_limited(seed, n, n_classes, skew, raw):
         for rows in halves
     ]
     for bounds in (*regions, combine_bounds(regions)):
-        largest = bounds.class_counts.max() / bounds.n_samples
-        limit = min(1 - 1 / n_classes, 1 - largest) + 1e-12
-        assert 0.0 <= bounds.lower <= bounds.upper <= limit
-        assert 0.0 <= bounds.interval[0] <= bounds.lower
-        assert bounds.upper <= bounds.interval[1] <= limit
-        for low, high in (bounds.lower_interval, bounds.upper_interval):
-            assert 0.0 <= low <= high <= limit
+        assert_possible(bounds)
 
 
 def test_missing_classes_count_with_the_whole_task():

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from conftest import GivenClusters, census_like
+from census import GivenClusters, census_like
 from structsmooth import StructuralSmoother, bayes_error_bounds, shrink_bounds
 from structsmooth.errors import InvalidInputError
 from structsmooth.shrinkage import settled_bayes_error

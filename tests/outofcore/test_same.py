@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from oracles import assert_possible
 from rowfiles import assert_same, blobs, write_tables
 from structsmooth import StructuralSmoother, fit_out_of_core, solve_strengths
 from structsmooth.bounds import bounds_of_regions
@@ -50,6 +51,8 @@ def test_given_the_same_clusters_the_strengths_are_those_of_memory_to_the_bit(
     )
     assert np.array_equal(found.strengths_, strengths)
     assert np.array_equal(found.sample_strengths_, strengths[clusters])
+    for some in (*found.cluster_bounds_, found.bayes_error_bounds_):
+        assert_possible(some)
 
 
 @pytest.mark.usefixtures("_small_blocks")
