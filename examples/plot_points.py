@@ -64,10 +64,11 @@ for shrink in (False, True):
     strengths = smoother.fit(X[:1000], noise).strengths_
     low, high = strengths.min(), strengths.max()
     print(f"shrink={shrink}: strengths from {low:.3f} to {high:.3f}")
-print(f"p-value of equal clusters: {smoother.shrinkage_.p_value:.2f}")
+print(f"p-value of equal clusters: {smoother.decision_.shrinkage.p_value:.2f}")
 
 # %%
 # Where there is structure, it is kept.
 
 kept = StructuralSmoother(alpha=0.2, shrink=True, random_state=0).fit(X, y)
-print(f"share of the differences that is kept: {kept.shrinkage_.factors.mean():.2f}")
+factors = kept.decision_.shrinkage.factors
+print(f"share of the differences that is kept: {factors.mean():.2f}")

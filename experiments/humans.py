@@ -99,7 +99,7 @@ def _fit(row: dict, X, y, seed: int, n_jobs: int) -> StructuralSmoother:
 
 def _compare(smoother: StructuralSmoother, disagreement: np.ndarray) -> dict:
     """Return how estimates go with votes: of clusters, or of single images."""
-    regions = smoother.region_labels_
+    regions = smoother.decision_.region_labels(smoother.structure_)
     people = np.bincount(regions, disagreement) / np.bincount(regions)
     value, low, high = correlation(smoother.bayes_error_, people)
     found = {"metrics": {"correlation": value, "low": low, "high": high}}

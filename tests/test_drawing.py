@@ -166,7 +166,9 @@ def test_rows_of_the_fit_have_the_strengths_of_the_fit(overlapping, regions):
     np.testing.assert_array_equal(
         placed.strengths, smoother.sample_strengths_[placed.rows]
     )
-    expected = smoother.bayes_error_[smoother.region_labels_[placed.rows]]
+    expected = smoother.decision_.bayes_error_of_samples(smoother.structure_)[
+        placed.rows
+    ]
     np.testing.assert_array_equal(placed.errors, expected)
 
 
@@ -189,5 +191,7 @@ def test_a_cluster_is_placed_at_its_center_with_its_largest_class(overlapping, r
         inside = smoother.cluster_labels_ == cluster
         np.testing.assert_allclose(placed.positions[cluster], X[inside].mean(axis=0))
         assert placed.classes[cluster] == (y[inside].mean() > 0.5)
-        error = smoother.bayes_error_[smoother.region_labels_[inside]].mean()
+        error = smoother.decision_.bayes_error_of_samples(smoother.structure_)[
+            inside
+        ].mean()
         assert placed.errors[cluster] == pytest.approx(error)

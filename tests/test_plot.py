@@ -84,7 +84,7 @@ def test_the_map_colors_rows_by_value(fitted, overlapping, color):
     (drawn,) = ax.collections
     values = fitted.sample_strengths_
     if color == "bayes_error":
-        values = fitted.bayes_error_[fitted.region_labels_]
+        values = fitted.decision_.bayes_error_of_samples(fitted.structure_)
     expected = {tuple(point): value for point, value in zip(X, values, strict=True)}
     for point, value in zip(drawn.get_offsets(), drawn.get_array(), strict=True):
         assert expected[tuple(point)] == value

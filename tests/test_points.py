@@ -19,7 +19,7 @@ TOGETHER = np.zeros(6, dtype=np.int64)
 
 
 def on_the_line(clusters=TOGETHER, **options):
-    settings = {"n_classes": 2, "n_neighbors": 2, "shrink": False, "n_jobs": None}
+    settings = {"n_classes": 2, "n_neighbors": 2, "n_jobs": None}
     keys = row_keys(LINE)
     return fit_points(LINE, LABELS, clusters, keys, **(settings | options))
 
@@ -40,8 +40,8 @@ def test_disagreement_is_the_share_of_unequal_pairs_around_a_point():
     np.testing.assert_allclose(points.fractions, [2 / 3] * 3 + [0.0] * 3)
     # Above (K-1)/K the bound saturates, at 1/2; but two of three have the same label.
     np.testing.assert_allclose(points.limits, [1 / 3] * 3 + [0.0] * 3)
-    np.testing.assert_allclose(points.bayes_error, [1 / 3] * 3 + [0.0] * 3)
-    np.testing.assert_allclose(points.bayes_error_upper, [1 / 3] * 3 + [0.0] * 3)
+    np.testing.assert_allclose(points.bayes_error(), [1 / 3] * 3 + [0.0] * 3)
+    np.testing.assert_allclose(points.bayes_error_upper(), [1 / 3] * 3 + [0.0] * 3)
 
 
 @pytest.mark.parametrize("n_classes", [2, 5, 6, 40])  # up to as many as neighbors
@@ -57,7 +57,6 @@ def test_the_limit_is_the_error_of_the_most_frequent_label_two_steps_around(
         row_keys(X),
         n_classes=n_classes,
         n_neighbors=5,
-        shrink=False,
         n_jobs=None,
     )
     near = points.neighbors(None)
@@ -70,8 +69,8 @@ def test_the_limit_is_the_error_of_the_most_frequent_label_two_steps_around(
         share = np.bincount(labels).max() / len(labels)
         expected = min(1 - 1 / n_classes, 1 - share)
         assert points.limits[i] == pytest.approx(expected, abs=1e-12)
-    assert (points.bayes_error <= points.bayes_error_upper).all()
-    assert (points.bayes_error_upper <= points.limits).all()
+    assert (points.bayes_error() <= points.bayes_error_upper()).all()
+    assert (points.bayes_error_upper() <= points.limits).all()
 
 
 def test_the_mean_over_the_neighborhood_is_taken():
@@ -105,7 +104,6 @@ def test_neighbors_are_those_of_the_cluster():
         row_keys(LINE),
         n_classes=2,
         n_neighbors=2,
-        shrink=False,
         n_jobs=None,
     )
     # 2.1 sees 1 1 1; 10 sees 1 1 0, as do 11 and 12.1.
@@ -124,7 +122,7 @@ def test_a_row_alone_in_its_cluster_disagrees_with_nobody():
     assert points.disagreement[5] == points.fractions[5] == 0.0
     found = points.predict(neighbors_of(points, [3.0], [1]))
     assert found.tolist() == [0.0]
-    assert np.isfinite(on_the_line(clusters, shrink=True).fractions).all()
+    assert np.isfinite(on_the_line(clusters).bayes_error(True)).all()
 
 
 @pytest.mark.parametrize(
@@ -149,7 +147,7 @@ def test_points_follow_the_true_bayes_error_more_closely_than_clusters(rng):
     found = {}
     for regions in ("cluster", "point"):
         smoother = StructuralSmoother(regions=regions, random_state=0).fit(X, y)
-        found[regions] = smoother.bayes_error_[smoother.region_labels_]
+        found[regions] = smoother.decision_.bayes_error_of_samples(smoother.structure_)
     gap = {name: np.sqrt(np.mean((r - true) ** 2)) for name, r in found.items()}
     assert gap["point"] < 0.8 * gap["cluster"]
     assert gap["point"] < 0.06
@@ -160,7 +158,11 @@ def test_strengths_of_points_have_the_exact_mean_and_follow_the_estimates(rng):
     smoother = StructuralSmoother(0.15, 0.6, regions="point", random_state=0).fit(X, y)
     assert smoother.sample_strengths_.mean() == pytest.approx(0.15, abs=1e-12)
     expected = solve_strengths(
-        smoother.points_.bayes_error, np.full(800, 1 / 800), 0.15, 0.6, n_classes=2
+        smoother.structure_.points.bayes_error(),
+        np.full(800, 1 / 800),
+        0.15,
+        0.6,
+        n_classes=2,
     )
     np.testing.assert_array_equal(smoother.sample_strengths_, expected)
     # A cluster has the mean of its samples.
@@ -205,7 +207,7 @@ def test_without_structure_shrunk_points_are_uniform(rng):
     smoother = StructuralSmoother(regions="point", shrink=True, random_state=0).fit(
         X, y
     )
-    assert smoother.points_.reliability == 0.0
+    assert smoother.structure_.points.reliability == 0.0
     assert np.ptp(smoother.sample_strengths_) == 0.0
     noisy = StructuralSmoother(regions="point", random_state=0).fit(X, y)
     assert np.ptp(noisy.sample_strengths_) > 0.05
@@ -216,7 +218,7 @@ def test_with_structure_little_is_drawn_in(rng):
     smoother = StructuralSmoother(regions="point", shrink=True, random_state=0).fit(
         X, y
     )
-    assert 0.8 < smoother.points_.reliability < 1.0
+    assert 0.8 < smoother.structure_.points.reliability < 1.0
 
 
 def test_halves_have_nothing_to_do_with_labels_or_features(rng):
@@ -275,3 +277,16 @@ def test_sparse_rows_are_treated_as_dense_ones(rng):
         sparse.predict_strength(csr_matrix(X[:5] + 0.1)),
         dense.predict_strength(X[:5] + 0.1),
     )
+
+
+def test_rows_of_a_cluster_that_says_little_follow_the_mean_of_the_others(rng):
+    X, y = drawn(rng, 200)
+    clusters = (np.arange(200) < 12).astype(np.int64)
+    options = {"n_classes": 2, "n_neighbors": 8, "n_jobs": None}
+    alone = fit_points(X, y, clusters, row_keys(X), **options)
+    told = fit_points(
+        X, y, clusters, row_keys(X), speaks=clusters == 0, **options
+    ).bayes_error()
+    mean = alone.bayes_error()[12:].mean()
+    np.testing.assert_allclose(told[:12], mean)
+    np.testing.assert_array_equal(told[12:], alone.bayes_error()[12:])

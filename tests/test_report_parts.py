@@ -222,12 +222,15 @@ def bounds(n_samples=100, counts=(50, 50), crossing_fraction=0.1, tied=0.0):
 
 def smoother_of(*clusters, **values):
     sizes = np.array([c.n_samples for c in clusters], dtype=float)
+    centers = np.zeros((len(clusters), values.pop("n_dimensions", 2)))
+    regions = SimpleNamespace(centers=centers, n_merged=0)
+    overlap = values.pop("sample_errors", None)
     facts = {
         "cluster_bounds_": list(clusters),
         "cluster_weights_": sizes / sizes.sum(),
         "classes_": np.array(["a", "b"]),
-        "regions_": SimpleNamespace(centers=np.zeros((len(clusters), 2)), n_merged=0),
-        "points_": None,
+        "structure_": SimpleNamespace(regions=regions, points=None),
+        "decision_": SimpleNamespace(bayes_error_of_samples=lambda _: overlap),
         "shrink": False,
         "ties": "index",
         "alpha_": 0.1,
@@ -247,9 +250,9 @@ def test_the_mean_check_fails_for_another_mean():
 def test_the_box_check_fails_outside_and_warns_when_most_rows_get_nothing():
     def status(*values, overlap=1):
         strengths = np.array(values)
-        regions = np.full(len(values), overlap)
+        errors = np.full(len(values), 0.1 * overlap)
         return check_box(
-            smoother_of(sample_strengths_=strengths, region_labels_=regions)
+            smoother_of(sample_strengths_=strengths, sample_errors=errors)
         ).status
 
     assert status(0.0, 0.1, 0.2) == "pass"
@@ -328,8 +331,7 @@ def test_equal_rows_are_warned_of_if_many_or_of_different_labels(seen):
 
 def test_many_dimensions_are_warned_of():
     def status(d):
-        regions = SimpleNamespace(centers=np.zeros((2, d)), n_merged=0)
-        return check_dimensions(smoother_of(bounds(), regions_=regions)).status
+        return check_dimensions(smoother_of(bounds(), n_dimensions=d)).status
 
     assert (status(10), status(11)) == ("pass", "warn")
 
@@ -394,7 +396,7 @@ def test_around_points_halves_of_the_labels_decide_what_is_noise(overlapping):
     smoother = StructuralSmoother(
         random_state=0, regions="point", shrink=True, n_clusters=1
     ).fit(X, y)
-    share = smoother.points_.reliability
+    share = smoother.structure_.points.reliability
     assert share > 0.5
     report = build_report(smoother, None)
     found = next(check for check in report.checks if check.key == "noise")

@@ -76,8 +76,8 @@ def test_structure_stays(overlapping):
     X, y = overlapping
     kept = StructuralSmoother(n_clusters=4, random_state=0).fit(X, y)
     shrunk = StructuralSmoother(n_clusters=4, shrink=True, random_state=0).fit(X, y)
-    assert shrunk.shrinkage_.p_value < 1e-6
-    assert shrunk.shrinkage_.factors.min() > 0.8
+    assert shrunk.decision_.shrinkage.p_value < 1e-6
+    assert shrunk.decision_.shrinkage.factors.min() > 0.8
     assert np.corrcoef(kept.strengths_, shrunk.strengths_)[0, 1] > 0.999
     assert shrunk.sample_strengths_.mean() == pytest.approx(0.05)
     np.testing.assert_array_equal(kept.bayes_error_lower_, shrunk.bayes_error_lower_)
@@ -89,7 +89,7 @@ def test_a_saved_smoother_is_shrunk_as_before(overlapping, tmp_path):
     smoother.save(tmp_path / "s")
     loaded = StructuralSmoother.load(tmp_path / "s")
     np.testing.assert_array_equal(loaded.bayes_error_, smoother.bayes_error_)
-    assert loaded.shrinkage_.p_value == smoother.shrinkage_.p_value
+    assert loaded.decision_.shrinkage.p_value == smoother.decision_.shrinkage.p_value
 
 
 def test_shrink_is_true_or_false(overlapping):

@@ -179,7 +179,7 @@ def test_a_reducer_of_the_users(rng, overlapping):
     X, y = overlapping
     wide = np.hstack([X, rng.normal(size=(400, 10))])
     s = StructuralSmoother(reducer=TruncatedSVD(2), random_state=0).fit(wide, y)
-    assert s.regions_.centers.shape[1] == 2
+    assert s.structure_.regions.centers.shape[1] == 2
 
 
 def test_verbose_writes_to_standard_error_only(overlapping, capsys):
@@ -235,8 +235,8 @@ from sklearn.datasets import load_digits
 from structsmooth import StructuralSmoother
 X, y = load_digits(return_X_y=True)
 s = StructuralSmoother(n_jobs=int(sys.argv[1]), random_state=5).fit(X, y)
-print(hashlib.sha256(s.sample_strengths_.tobytes() + s.regions_.centers.tobytes())
-      .hexdigest())
+centers = s.structure_.regions.centers
+print(hashlib.sha256(s.sample_strengths_.tobytes() + centers.tobytes()).hexdigest())
 """
 
 

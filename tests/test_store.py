@@ -3,13 +3,14 @@
 import io
 import json
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.cluster import KMeans
 
-from structsmooth import StructuralSmoother
+from structsmooth import StructuralSmoother, decide
 from structsmooth.errors import FileFormatError, InvalidInputError
 from structsmooth.files import OutputError, written_beside
 
@@ -194,10 +195,12 @@ def replace_array(path, name, array):
         ("region_labels", np.full(400, -1)),
         ("region_labels", np.full(400, 3)),
         ("region_of_cluster", np.zeros(9, dtype=np.int64)),
-        ("strengths_", np.full(3, 5.0)),
-        ("strengths_", np.full(2, 0.1)),
-        ("cluster_weights_", np.array(["a", "b", "c", "d"])),
+        ("strengths", np.full(3, 5.0)),
+        ("strengths", np.full(2, 0.1)),
+        ("bayes_error", np.array(["a", "b", "c"])),
         ("reduction_exponent", np.array("x")),
+        ("reduction_exponent", np.array(0.5)),
+        ("alpha", np.array("x")),
     ],
 )
 def test_arrays_that_do_not_fit_together_are_refused(fitted, tmp_path, name, array):
@@ -209,11 +212,58 @@ def test_arrays_that_do_not_fit_together_are_refused(fitted, tmp_path, name, arr
 
 def test_a_file_cannot_put_anything_else_into_the_smoother(fitted, tmp_path):
     fitted.save(tmp_path / "s")
-    with zipfile.ZipFile(tmp_path / "s") as bundle:
-        fields = json.loads(bundle.read("smoother.json"))["fitted"]
-    rewrite(tmp_path / "s", fitted=fields | {"predict_strength": "boo"})
+    rewrite(tmp_path / "s", fitted={"predict_strength": "boo"})
     loaded = StructuralSmoother.load(tmp_path / "s")
     assert "predict_strength" not in vars(loaded)
+
+
+SAVED = Path(__file__).parent / "saved"
+
+
+@pytest.mark.parametrize(
+    "name", ["clusters", "mixture", "points", "shrunk", "suspects"]
+)
+def test_files_of_the_first_version_still_load(name):
+    loaded = StructuralSmoother.load(SAVED / f"{name}-0.1.0.zip")
+    expected = np.load(SAVED / "expected-0.1.0.npz")
+    assert loaded.alpha_ == expected[f"{name}_alpha"]
+    np.testing.assert_array_equal(
+        loaded.sample_strengths_, expected[f"{name}_strengths"]
+    )
+    new = expected["new"]
+    if name == "shrunk":
+        new = pd.DataFrame(new, columns=loaded.feature_names_in_)
+    np.testing.assert_allclose(
+        loaded.predict_strength(new), expected[f"{name}_new"], atol=1e-12
+    )
+    X = expected["X"]
+    if name == "shrunk":
+        X = pd.DataFrame(X, columns=loaded.feature_names_in_)
+    y = loaded.classes_[expected["y"]]
+    assert loaded.soft_labels(X, y).shape == (240, 3)
+
+
+def test_what_was_measured_is_decided_upon_again_without_another_fit(overlapping):
+    X, y = overlapping
+    once = StructuralSmoother(0.1, n_clusters=4, random_state=0).fit(X, y)
+    for settings in ({"alpha": 0.2}, {"alpha": "auto", "beta": 0.3}, {"shrink": True}):
+        other = StructuralSmoother(n_clusters=4, random_state=0, **settings)
+        expected = other.fit(X, y).sample_strengths_
+        again = StructuralSmoother(**settings).fit_structure(once.structure_)
+        np.testing.assert_array_equal(again.sample_strengths_, expected)
+        decision = decide(
+            once.structure_,
+            other.alpha,
+            other.beta,
+            shrink=other.shrink,
+        )
+        np.testing.assert_array_equal(decision.strengths, again.strengths_)
+
+
+def test_strengths_of_samples_need_their_neighborhoods(overlapping):
+    once = StructuralSmoother(random_state=0).fit(*overlapping)
+    with pytest.raises(InvalidInputError, match="regions='point' needs the neighbor"):
+        StructuralSmoother(regions="point").fit_structure(once.structure_)
 
 
 def test_a_name_that_ends_in_a_slash_is_a_directory(fitted, tmp_path):

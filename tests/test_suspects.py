@@ -117,8 +117,8 @@ def test_points_ignore_suspects_too():
     X, y = two_groups(wrong=(50,))
     plain = StructuralSmoother(regions="point", random_state=0).fit(X, y)
     found = StructuralSmoother(regions="point", ignore_suspects=True, random_state=0)
-    assert plain.points_.disagreement[50] > 0.0
-    assert found.fit(X, y).points_.disagreement[50] == 0.0
+    assert plain.structure_.points.disagreement[50] > 0.0
+    assert found.fit(X, y).structure_.points.disagreement[50] == 0.0
 
 
 def test_suspects_of_sparse_data_are_those_of_their_components(rng):

@@ -138,7 +138,7 @@ class Strengths:
             # The upper bound is an estimate, and may exceed what labels can be.
             upper = np.minimum(smoother.bayes_error_upper_, 1.0 - 1.0 / self.n_classes)
             bayes_error = (smoother.bayes_error_lower_ + upper) / 2.0
-        weights = smoother.region_weights_
+        weights = smoother.decision_.weights
         values = solve_strengths(
             bayes_error, weights, mean, method.slope * beta, n_classes=self.n_classes
         )
@@ -146,7 +146,7 @@ class Strengths:
             values = shuffled_strengths(
                 values, weights, n_classes=self.n_classes, random_state=self.seed
             )
-        found = values[smoother.region_labels_]
+        found = values[smoother.decision_.region_labels(smoother.structure_)]
         if not method.overlap:
             return found
         return smooth_with_overlap(smoother, self.y, found)
@@ -155,6 +155,7 @@ class Strengths:
 def smooth_with_overlap(smoother, y, strengths) -> np.ndarray:
     """Return soft labels of a smoother's rows, with strengths of its kind."""
     same = clone(smoother).set_params(spread="overlap")
-    vars(same).update({n: v for n, v in vars(smoother).items() if n.endswith("_")})
-    same.sample_strengths_ = strengths
+    same.fit_structure(
+        smoother.structure_, smoother.decision_, sample_strengths=strengths
+    )
     return same.smooth_fitted(y)

@@ -69,7 +69,7 @@ def _of_clusters(config: dict, seed: int, n_jobs: int) -> dict:
     X, y = draw(config, seed, "train")
     smoother = fit_smoother(config, config["n_clusters"], X, y, seed, n_jobs)
     clusters = smoother.cluster_labels_
-    features = smoother.reduction_.transform(X)
+    features = smoother.structure_.reduction.transform(X)
     members = [np.flatnonzero(clusters == c) for c in range(clusters.max() + 1)]
     metrics = {
         e.name: [e.estimate(features[rows], y[rows], 2)[0] for rows in members]

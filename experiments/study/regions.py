@@ -86,8 +86,10 @@ def find(config: dict, split, n_clusters: int) -> Regions:
 def assign(smoother: StructuralSmoother, features: np.ndarray) -> np.ndarray:
     """Return the cluster of each row, piece by piece."""
     pieces = [
-        smoother.regions_.assign(
-            smoother.reduction_.transform(np.asarray(features[start : start + ROWS]))
+        smoother.structure_.regions.assign(
+            smoother.structure_.reduction.transform(
+                np.asarray(features[start : start + ROWS])
+            )
         )
         for start in range(0, len(features), ROWS)
     ]

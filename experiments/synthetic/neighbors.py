@@ -49,7 +49,7 @@ def _estimate(config: dict, row: dict, seed: int, n_jobs: int) -> dict:
     smoother = StructuralSmoother(
         reducer="none", random_state=seed, n_jobs=n_jobs, **options
     ).fit(np.hstack([X[:, :2], noise]), y)
-    found = smoother.bayes_error_[smoother.region_labels_]
+    found = smoother.decision_.bayes_error_of_samples(smoother.structure_)
     return {
         "config": row,
         "seed": seed,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         uniform_strengths,
     )
     from structsmooth.crossing import count_crossing_edges
+    from structsmooth.decision import decide
     from structsmooth.divergence import henze_penrose_divergence
     from structsmooth.epsilon import alpha_from_epsilon, epsilon_from_alpha
     from structsmooth.labels import (
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
         largest_free_beta,
         solve_strengths,
     )
+    from structsmooth.structure import Structure
     from structsmooth.suspects import Suspects, find_suspects
     from structsmooth.tree import (
         Neighbors,
@@ -55,6 +57,7 @@ _HOME_OF = {
     "SpanningTree": "tree",
     "SparseLabels": "labels",
     "StructuralSmoother": "smoother",
+    "Structure": "structure",
     "Suspects": "suspects",
     "alpha_from_epsilon": "epsilon",
     "bayes_error_bias": "strengths",
@@ -62,6 +65,7 @@ _HOME_OF = {
     "closed_form_strengths": "strengths",
     "combine_bounds": "bounds",
     "count_crossing_edges": "crossing",
+    "decide": "decision",
     "epsilon_from_alpha": "epsilon",
     "euclidean_mst": "tree",
     "expand_rows": "labels",
@@ -87,6 +91,7 @@ __all__ = [
     "SpanningTree",
     "SparseLabels",
     "StructuralSmoother",
+    "Structure",
     "Suspects",
     "alpha_from_epsilon",
     "bayes_error_bias",
@@ -94,6 +99,7 @@ __all__ = [
     "closed_form_strengths",
     "combine_bounds",
     "count_crossing_edges",
+    "decide",
     "epsilon_from_alpha",
     "euclidean_mst",
     "expand_rows",

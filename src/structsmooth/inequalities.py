@@ -48,6 +48,12 @@ def lower_bounds(
     return bounds
 
 
+def fraction_of_bound(lower: float, n_classes: int) -> float:
+    """Return the fraction that has this lower bound."""
+    ceiling = (n_classes - 1) / n_classes
+    return ceiling * (1.0 - (1.0 - lower / ceiling) ** 2)
+
+
 def wilson_interval(
     fraction: float, n_effective: float, confidence: float
 ) -> tuple[float, float]:

@@ -136,7 +136,7 @@ def summarize(smoother: StructuralSmoother, notes: list[str]) -> dict[str, Any]:
         "n_features": int(smoother.n_features_in_),
         "classes": [_plain(label) for label in smoother.classes_],
         "n_clusters": len(smoother.strengths_),
-        "n_clusters_merged": smoother.regions_.n_merged,
+        "n_clusters_merged": smoother.structure_.regions.n_merged,
         "alpha": smoother.alpha_,
         "beta": smoother.beta_,
         "label_smoothing": epsilon_from_alpha(smoother.alpha_, n_classes),

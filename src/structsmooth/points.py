@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from structsmooth.inequalities import lower_bounds
+from structsmooth.inequalities import fraction_of_bound, lower_bounds
 from structsmooth.kernels import kernel
 from structsmooth.neighborhoods import (
     NOBODY,
@@ -38,14 +38,14 @@ class Place(NamedTuple):
     clusters : ndarray of shape (m,), int64
         Their clusters.
     known : ndarray of shape (m,), int64
-        Which training row each is, -1 for none.
+        Which training row each is, -1 for none; empty if only clusters are known.
     near : ndarray of shape (m, k), int64
         Training rows near each; -1 for none, or where it was not asked for.
     """
 
     clusters: NDArray[np.int64]
-    known: NDArray[np.int64]
-    near: NDArray[np.int64]
+    known: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+    near: NDArray[np.int64] = np.empty((0, 0), dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,10 +70,10 @@ class Points:
     n_classes : int
         Classes of the task.
     center, reliability : float
-        Estimates are drawn to the center as far as they are noise: this share of the
-        distance is kept. 1 keeps all.
+        Mean of the fractions, and the share of their differences that is more than
+        noise.
     fractions : ndarray of shape (n,)
-        Mean disagreement around each row, drawn in; the same for equal rows.
+        Mean disagreement around each row; the same for equal rows.
     """
 
     features: NDArray[Any]
@@ -88,15 +88,17 @@ class Points:
     reliability: float
     fractions: NDArray[np.float64]
 
-    @property
-    def bayes_error(self) -> NDArray[np.float64]:
-        """Lower bound on the Bayes error around each training row."""
-        return self._lower(self.fractions, self.limits)
+    def bayes_error(self, shrink: bool = False) -> NDArray[np.float64]:
+        """Return the lower bound on the Bayes error around each training row.
 
-    @property
-    def bayes_error_upper(self) -> NDArray[np.float64]:
-        """Upper bound on the Bayes error around each training row."""
-        return np.minimum(self.fractions, self._limit(self.limits, self.center))
+        Shrunk, the fractions are drawn to their mean as far as they are noise.
+        """
+        return self._lower(self.fractions, self.limits, shrink)
+
+    def bayes_error_upper(self, shrink: bool = False) -> NDArray[np.float64]:
+        """Return the upper bound on the Bayes error around each training row."""
+        drawn, limits = self._drawn(self.fractions, self.limits, self.center, shrink)
+        return np.minimum(drawn, limits)
 
     def known(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return which training row each of these is, the first of equal ones, or -1.
@@ -155,15 +157,9 @@ class Points:
             near[is_known] = self.neighbors(n_jobs)[known[is_known]]
         return Place(clusters, known, near)
 
-    def bayes_error_at(self, place: Place) -> NDArray[np.float64]:
-        """Return the lower bound on the Bayes error around rows at these places."""
-        is_known = place.known != NOBODY
-        found = np.empty(len(place.clusters))
-        found[is_known] = self.bayes_error[place.known[is_known]]
-        found[~is_known] = self.predict(place.near[~is_known])
-        return found
-
-    def predict(self, near: NDArray[np.int64]) -> NDArray[np.float64]:
+    def predict(
+        self, near: NDArray[np.int64], shrink: bool = False
+    ) -> NDArray[np.float64]:
         """Return the lower bound on the Bayes error of rows with these neighbors."""
         known = near != NOBODY
         n_known = known.sum(axis=1)
@@ -171,18 +167,33 @@ class Points:
             np.where(known, values[near], 0.0).sum(axis=1) / n_known
             for values in (self.disagreement, self.limits)
         )
-        return self._lower(_draw_in(fractions, self.center, self.reliability), limits)
+        return self._lower(fractions, limits, shrink)
 
     def _lower(
-        self, fractions: NDArray[np.float64], limits: NDArray[np.float64]
+        self,
+        fractions: NDArray[np.float64],
+        limits: NDArray[np.float64],
+        shrink: bool,
     ) -> NDArray[np.float64]:
         common = lower_bounds(np.array([self.center]), self.n_classes)
-        lower = lower_bounds(fractions, self.n_classes)
-        return np.minimum(lower, self._limit(limits, float(common[0])))
+        drawn, limits = self._drawn(fractions, limits, float(common[0]), shrink)
+        return np.minimum(lower_bounds(drawn, self.n_classes), limits)
 
-    def _limit(self, limits: NDArray[np.float64], common: float) -> NDArray[np.float64]:
-        """Return the limits, or what is common to all if it was drawn up beyond."""
-        return limits if self.reliability == 1.0 else np.maximum(limits, common)
+    def _drawn(
+        self,
+        fractions: NDArray[np.float64],
+        limits: NDArray[np.float64],
+        common: float,
+        shrink: bool,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return fractions, drawn in if so wished, and their limits.
+
+        What is common to all is no limit for those that were drawn up to it.
+        """
+        if not shrink:
+            return fractions, limits
+        drawn = self.center + self.reliability * (fractions - self.center)
+        return drawn, np.maximum(limits, common)
 
 
 def usual_neighbors(n_samples: int) -> int:
@@ -204,7 +215,6 @@ def fit_points(
     *,
     n_classes: int,
     n_neighbors: int | str,
-    shrink: bool,
     n_jobs: int | None,
     speaks: NDArray[np.bool_] | None = None,
 ) -> Points:
@@ -217,15 +227,14 @@ def fit_points(
     near = neighbors_within(features, clusters, k, n_jobs)
     disagreement = disagreement_around(near, coded)
     limits = _trivial_errors(near, coded, n_classes)
-    if speaks is not None and not speaks.all():
-        disagreement[~speaks] = disagreement[speaks].mean()
-        limits[~speaks] = (n_classes - 1) / n_classes
     # Equal rows get the same, whoever is whose neighbor among them.
     group = groups_of_keys(keys)
     fractions = _mean_of_groups(_mean_around(near, disagreement), group)
-    center, reliability = float(fractions.mean()), 1.0
-    if shrink:
-        reliability = _reliability(near, coded, halves_of_rows(keys, coded))
+    if speaks is not None and not speaks.all():
+        lower = np.minimum(lower_bounds(fractions, n_classes), limits)
+        mean = fraction_of_bound(float(lower[speaks].mean()), n_classes)
+        disagreement[~speaks] = fractions[~speaks] = mean
+        limits[~speaks] = (n_classes - 1) / n_classes
     return Points(
         features=features,
         keys=keys,
@@ -235,9 +244,9 @@ def fit_points(
         limits=_mean_of_groups(limits, group),
         n_neighbors=k,
         n_classes=n_classes,
-        center=center,
-        reliability=reliability,
-        fractions=_draw_in(fractions, center, reliability),
+        center=float(fractions.mean()),
+        reliability=_reliability(near, coded, halves_of_rows(keys, coded)),
+        fractions=fractions,
     )
 
 
@@ -260,12 +269,6 @@ def _mean_of_groups(
         return values
     sums = np.bincount(group, values, minlength=len(values))
     return np.where(size == 1, values, sums[group] / size)
-
-
-def _draw_in(
-    fractions: NDArray[np.float64], center: float, reliability: float
-) -> NDArray[np.float64]:
-    return center + reliability * (fractions - center)
 
 
 def _reliability(

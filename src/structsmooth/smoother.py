@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from os import PathLike
 from typing import Any, Self
 
@@ -13,42 +12,28 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from structsmooth.bounds import bounds_of_regions, check_confidence, combine_bounds
-from structsmooth.cluster import check_clusterer, fit_regions, seed_of
+from structsmooth.bounds import bounds_of_regions
+from structsmooth.cluster import fit_regions, seed_of
 from structsmooth.crossing import MANY_TIES
+from structsmooth.decision import Decision, decide
 from structsmooth.display import NotebookDisplay
-from structsmooth.errors import InvalidInputError, TiedDistancesWarning
+from structsmooth.errors import TiedDistancesWarning
 from structsmooth.labels import smooth_labels
-from structsmooth.neighborhoods import NOBODY
 from structsmooth.points import Place, fit_points
 from structsmooth.progress import Progress
-from structsmooth.reduce import check_reducer, fit_reduction
+from structsmooth.reduce import fit_reduction
 from structsmooth.rowkeys import row_keys
-from structsmooth.shrinkage import settled_bayes_error, shrink_bounds, which_count
-from structsmooth.spread import (
-    shares_of_whole,
-    spread_by_cluster,
-    spread_by_neighbors,
-)
-from structsmooth.strengths import (
-    bayes_error_bias,
-    resolve_alpha_beta,
-    solve_strengths,
-    strengths_of_others,
-)
-from structsmooth.suspects import Suspects, suspects_among
+from structsmooth.settings import check_settings
+from structsmooth.shrinkage import which_count
+from structsmooth.spread import spread_of
+from structsmooth.structure import Structure, dense_for_neighbors
+from structsmooth.suspects import set_straight
 from structsmooth.validation import (
-    check_choice,
     check_features,
-    check_flag,
-    check_integer,
     check_label_structure,
-    check_n_jobs,
+    encode_as,
     encode_labels,
 )
-
-# Sparse features with more columns than this would not fit into memory as dense ones.
-MOST_DENSE_COLUMNS = 1000
 
 
 class StructuralSmoother(NotebookDisplay, BaseEstimator):
@@ -85,8 +70,8 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
         rows and 10 for each class; above a million rows, one for 6 667 rows, at
         most 2 048.
     regions : {"cluster", "point"}, default="cluster"
-        What shares one strength: all samples of a cluster, or none. "point" gives
-        every sample its own, from the labels of its nearest neighbors.
+        "cluster" gives all samples of a cluster the same strength, "point" gives every
+        sample one of its own, from the labels of its nearest neighbors.
     n_jobs : int, optional
         Threads for the spanning trees, as in joblib. The result does not depend on
         it.
@@ -142,16 +127,8 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
     bayes_error_ : ndarray of shape (C,) or (n,)
         What the strengths follow: the lower bounds of clusters or around samples,
         shrunk or not.
-    region_labels_ : ndarray of shape (n,), int64
-        Which of them belongs to each training row.
-    region_weights_ : ndarray of shape (C,) or (n,)
-        Share of the rows that each of them stands for.
-    shrinkage_ : Shrinkage or None
-        How far the clusters were drawn together, if they were.
     suspects_ : Suspects or None
         Training rows whose labels look like mistakes, if they were looked for.
-    points_ : Points or None
-        The neighborhoods of the samples, if ``regions="point"``.
     strengths_ : ndarray of shape (C,)
         Strength of each cluster; with ``regions="point"`` the mean of its samples.
     sample_strengths_ : ndarray of shape (n,)
@@ -159,6 +136,11 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
     bias_, uniform_bias_ : float
         How far these strengths, and uniform ones of the same mean, move the Bayes
         error of the training data.
+    structure_ : Structure
+        All that was measured. `decide` and `fit_structure` find other strengths from it
+        without another fit.
+    decision_ : Decision
+        All that was decided.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (d,)
@@ -184,6 +166,7 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
         self,
         alpha: float | str = "cautious",
         beta: float | str = "cautious",
+        *,
         reducer: Any = "pca",
         n_components: int | None = None,
         clusterer: Any = "kmeans",
@@ -221,7 +204,7 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
         self.spread = spread
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
-        """Find the strengths.
+        """Measure the data, and decide on the strengths.
 
         Parameters
         ----------
@@ -237,22 +220,23 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
         """
         self._forget()
         X = check_features(X, estimator=self, accept_sparse=True, min_rows=2)
-        self.classes_, coded = encode_labels(y, X.shape[0], owner=type(self).__name__)
-        check_label_structure(self.classes_, np.bincount(coded))
-        n_classes = len(self.classes_)
-        self._check_parameters(n_classes, X.shape)
+        classes, coded = encode_labels(y, X.shape[0], owner=type(self).__name__)
+        check_label_structure(classes, np.bincount(coded))
+        n_classes = len(classes)
+        check_settings(self.get_params(deep=False), n_classes, X.shape)
         seed = seed_of(self.random_state)
+        points = suspects = None
 
         # One thread for BLAS: its sums depend on how many it has, and the trees have
         # threads of their own.
         with threadpool_limits(1), Progress(self.verbose > 0) as progress:
             with progress.stage("reduce"):
-                self.reduction_ = fit_reduction(
-                    X, self.reducer, self.n_components, seed
-                )
-                features = self._dense_for_neighbors(self.reduction_.transform(X))
+                reduction = fit_reduction(X, self.reducer, self.n_components, seed)
+                features = reduction.transform(X)
+                if self.regions == "point" or self.ignore_suspects:
+                    features = dense_for_neighbors(features)
             with progress.stage("cluster"):
-                self.regions_ = fit_regions(
+                regions = fit_regions(
                     features,
                     self.clusterer,
                     self.n_clusters,
@@ -260,15 +244,15 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
                     min_cluster_size=self.min_cluster_size,
                     random_state=seed,
                 )
-            self.cluster_labels_ = self.regions_.labels
-            self.suspects_ = None
             if self.ignore_suspects:
                 with progress.stage("suspects"):
-                    self.suspects_, coded = self._set_straight(features, coded)
-            self.cluster_bounds_ = bounds_of_regions(
+                    suspects, coded = set_straight(
+                        features, coded, classes, self.n_jobs
+                    )
+            bounds = bounds_of_regions(
                 features,
                 coded,
-                self.cluster_labels_,
+                regions.labels,
                 n_classes=n_classes,
                 correct_forced_edges=self.correct_forced_edges,
                 ties=self.ties,
@@ -276,26 +260,85 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
                 n_jobs=self.n_jobs,
                 progress=progress,
             )
-            self.points_ = None
             if self.regions == "point":
                 with progress.stage("neighbors"):
-                    self.points_ = fit_points(
+                    points = fit_points(
                         features,
                         coded,
-                        self.cluster_labels_,
+                        regions.labels,
                         row_keys(X),
                         n_classes=n_classes,
                         n_neighbors=self.n_neighbors,
-                        shrink=self.shrink,
                         n_jobs=self.n_jobs,
-                        speaks=which_count(self.cluster_bounds_)[self.cluster_labels_],
+                        speaks=which_count(bounds)[regions.labels],
                     )
-        strengths = self._solve(n_classes)
-        self.sample_strengths_ = strengths[self.region_labels_]
-        if self.regions == "point":
-            sizes = np.bincount(self.cluster_labels_)
-            sums = np.bincount(self.cluster_labels_, self.sample_strengths_)
-            self.strengths_ = sums / sizes
+        return self.fit_structure(
+            Structure(
+                classes=classes,
+                n_features=X.shape[1],
+                reduction=reduction,
+                regions=regions,
+                cluster_bounds=tuple(bounds),
+                points=points,
+                suspects=suspects,
+            )
+        )
+
+    def fit_structure(
+        self,
+        structure: Structure,
+        decision: Decision | None = None,
+        *,
+        feature_names: NDArray[Any] | None = None,
+        sample_strengths: NDArray[np.float64] | None = None,
+    ) -> Self:
+        """Decide on the strengths of data that have been measured already.
+
+        Parameters
+        ----------
+        structure : Structure
+            The ``structure_`` of a smoother. Of this one's parameters only ``alpha``,
+            ``beta``, ``shrink``, ``regions`` and ``spread`` count.
+        decision : Decision, optional
+            What was decided before. By default it is decided anew.
+        feature_names : ndarray of shape (d,), optional
+            Column names, if they are known.
+        sample_strengths : ndarray of shape (n,), optional
+            The strengths of the training rows, if they are at hand, in a file perhaps.
+
+        Returns
+        -------
+        self
+            The fitted smoother.
+        """
+        if decision is None:
+            self._warn_about_ties(structure)
+            decision = decide(
+                structure,
+                self.alpha,
+                self.beta,
+                shrink=self.shrink,
+                regions=self.regions,
+            )
+        self.n_features_in_ = structure.n_features
+        if feature_names is not None:
+            self.feature_names_in_ = feature_names
+        self.structure_, self.decision_ = structure, decision
+        self.classes_ = structure.classes
+        self.cluster_labels_ = structure.cluster_labels
+        self.cluster_weights_ = structure.cluster_weights
+        self.cluster_bounds_ = list(structure.cluster_bounds)
+        self.bayes_error_bounds_ = structure.whole
+        self.bayes_error_lower_ = np.array([b.lower for b in self.cluster_bounds_])
+        self.bayes_error_upper_ = np.array([b.upper for b in self.cluster_bounds_])
+        self.suspects_ = structure.suspects
+        self.alpha_, self.beta_ = decision.alpha, decision.beta
+        self.bias_, self.uniform_bias_ = decision.bias, decision.uniform_bias
+        self.bayes_error_ = decision.bayes_error
+        self.strengths_ = decision.of_clusters(structure)
+        if sample_strengths is None:
+            sample_strengths = decision.of_samples(structure)
+        self.sample_strengths_ = sample_strengths
         return self
 
     def predict_strength(self, X: Any) -> NDArray[np.float64]:
@@ -315,7 +358,23 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
         ndarray of shape (m,)
             Strengths.
         """
-        return self._strengths_at(*self._place(X))
+        place = self._place(X)
+        return self.decision_.at(self.structure_, place)
+
+    def predict_cluster(self, X: Any) -> NDArray[np.int64]:
+        """Return the cluster of each row.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or sparse matrix of shape (m, d)
+            Features, of new rows or of those fitted.
+
+        Returns
+        -------
+        ndarray of shape (m,), int64
+            Cluster numbers, as in ``cluster_labels_``.
+        """
+        return self._place(X).clusters
 
     def soft_labels(self, X: Any, y: ArrayLike) -> NDArray[np.float64]:
         """Return the smoothed labels of any rows.
@@ -332,14 +391,10 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
         ndarray of shape (m, K)
             Columns in the order of ``classes_``; rows sum to 1.
         """
-        clusters, place = self._place(X)
-        coded = self.encode(y, len(clusters))
-        return smooth_labels(
-            coded,
-            self._strengths_at(clusters, place),
-            len(self.classes_),
-            self.spread_of(coded, clusters, None if place is None else place.near),
-        )
+        place = self._place(X)
+        coded = self.encode(y, len(place.clusters))
+        strengths = self.decision_.at(self.structure_, place)
+        return self._smooth(coded, strengths, place)
 
     def fit_smooth(self, X: Any, y: ArrayLike) -> NDArray[np.float64]:
         """Fit, and return the smoothed labels of the training rows.
@@ -372,17 +427,13 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
         ndarray of shape (n, K)
             Columns in the order of ``classes_``; rows sum to 1.
         """
-        check_is_fitted(self, "sample_strengths_")
-        near = None
-        if self.spread == "overlap" and self.points_ is not None:
+        check_is_fitted(self, "structure_")
+        place = Place(self.cluster_labels_)
+        if self.spread == "overlap" and self.structure_.points is not None:
             with threadpool_limits(1):
-                near = self.points_.neighbors(self.n_jobs)
-        return smooth_labels(
-            coded,
-            self.sample_strengths_,
-            len(self.classes_),
-            self.spread_of(coded, self.cluster_labels_, near),
-        )
+                near = self.structure_.points.neighbors(self.n_jobs)
+            place = place._replace(near=near)
+        return self._smooth(coded, self.sample_strengths_, place)
 
     def encode(self, y: ArrayLike, n_rows: int | None = None) -> NDArray[np.int64]:
         """Return labels as positions in ``classes_``, as most learners want them.
@@ -399,18 +450,8 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
         ndarray of shape (n,), int64
             Class numbers.
         """
-        check_is_fitted(self, "sample_strengths_")
-        labels, coded = encode_labels(y, n_rows, owner=type(self).__name__)
-        position = {label: i for i, label in enumerate(self.classes_.tolist())}
-        for label in labels.tolist():
-            if label not in position:
-                known = ", ".join(map(repr, self.classes_[:10].tolist()))
-                more = ", ..." if len(self.classes_) > 10 else ""
-                raise InvalidInputError(
-                    f"y has the label {label!r}, which fit did not see; expected "
-                    f"one of {known}{more}"
-                )
-        return np.array([position[label] for label in labels.tolist()])[coded]
+        check_is_fitted(self, "structure_")
+        return encode_as(self.classes_, y, n_rows, owner=type(self).__name__)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted smoother to a file, or into a directory.
@@ -426,7 +467,7 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
         """
         from structsmooth.store import save_smoother
 
-        check_is_fitted(self, "sample_strengths_")
+        check_is_fitted(self, "structure_")
         save_smoother(self, path)
 
     @classmethod
@@ -445,9 +486,7 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
         """
         from structsmooth.store import load_smoother
 
-        smoother = load_smoother(cls, path)
-        smoother._follow_regions()
-        return smoother
+        return load_smoother(cls, path)
 
     def report(
         self,
@@ -476,162 +515,33 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
         """
         from structsmooth.report import report_of
 
-        check_is_fitted(self, "sample_strengths_")
+        check_is_fitted(self, "structure_")
         report_of(self, path, X, y, images=images, name=name)
 
-    def _place(self, X: Any) -> tuple[NDArray[np.int64], Place | None]:
-        """Return the clusters of rows and, of points, where they are."""
-        check_is_fitted(self, "sample_strengths_")
+    def _place(self, X: Any) -> Place:
+        """Return where rows are."""
+        check_is_fitted(self, "structure_")
         X = check_features(X, estimator=self, reset=False, accept_sparse=True)
         with threadpool_limits(1):
-            features = self._dense_for_neighbors(self.reduction_.transform(X))
-            clusters = self.regions_.assign(features)
-            if self.points_ is None:
-                return clusters, None
-            place = self.points_.place(
-                self.regions_.within_reach(features),
-                clusters,
-                row_keys(X),
-                self.n_jobs,
-                with_neighbors=self.spread == "overlap",
+            return self.structure_.place(
+                X, self.n_jobs, with_neighbors=self.spread == "overlap"
             )
-        return place.clusters, place
 
-    def _strengths_at(
-        self, clusters: NDArray[np.int64], place: Place | None
+    def _smooth(
+        self, coded: NDArray[np.int64], strengths: NDArray[np.float64], place: Place
     ) -> NDArray[np.float64]:
-        """Return the strengths of rows in these clusters, or at these places."""
-        if self.points_ is None or place is None:
-            return self.strengths_[clusters]
-        is_known = place.known != NOBODY
-        strengths = np.empty(len(clusters))
-        strengths[is_known] = self.sample_strengths_[place.known[is_known]]
-        strengths[~is_known] = strengths_of_others(
-            self.points_.predict(place.near[~is_known]),
-            self.bayes_error_,
-            self.sample_strengths_,
-            self.alpha_,
-            self.beta_,
-            n_classes=len(self.classes_),
-        )
-        return strengths
-
-    def spread_of(
-        self,
-        coded: NDArray[np.int64],
-        clusters: NDArray[np.int64],
-        near: NDArray[np.int64] | None = None,
-    ) -> NDArray[np.float64] | None:
-        """Return where the mass of rows goes, by their clusters or their neighbors.
-
-        Parameters
-        ----------
-        coded, clusters : ndarray of shape (n,)
-            Class numbers and clusters of the rows.
-        near : ndarray of shape (n, k), optional
-            Training rows near each of them, if ``regions="point"``.
-
-        Returns
-        -------
-        ndarray of shape (n, K) or None
-            Shares for `smooth_labels`; None for even ones.
-        """
-        if self.spread == "even":
-            return None
-        whole = shares_of_whole(self.bayes_error_bounds_)
-        if near is None or self.points_ is None:
-            return spread_by_cluster(coded, clusters, self.cluster_bounds_, whole)
-        return spread_by_neighbors(coded, near, self.points_.labels, whole)
-
-    def _set_straight(
-        self, features: Any, coded: NDArray[np.int64]
-    ) -> tuple[Suspects, NDArray[np.int64]]:
-        """Return the suspects, and class numbers with theirs as their neighbors say."""
-        found = suspects_among(features, coded, "auto", self.n_jobs)
-        straight = coded.copy()
-        straight[found.rows] = found.likely
-        return replace(found, likely=self.classes_[found.likely]), straight
-
-    def _solve(self, n_classes: int) -> NDArray[np.float64]:
-        """Set and return the strengths of the regions, from the clusters' bounds."""
-        self.bayes_error_bounds_ = combine_bounds(self.cluster_bounds_)
-        self.bayes_error_lower_ = np.array([b.lower for b in self.cluster_bounds_])
-        self.bayes_error_upper_ = np.array([b.upper for b in self.cluster_bounds_])
-        self._warn_about_ties()
-        sizes = np.array([b.n_samples for b in self.cluster_bounds_])
-        self.cluster_weights_ = sizes / sizes.sum()
-        self._follow_regions()
-        # The mean is the trees' to say, whatever the strengths follow: neighborhoods
-        # overlap more than the classes do.
-        self.alpha_, self.beta_ = resolve_alpha_beta(
-            self.alpha,
-            self.beta,
-            self.bayes_error_lower_,
-            self.cluster_weights_,
-            n_classes,
-        )
-        where = (self.bayes_error_, self.region_weights_)
-        strengths = solve_strengths(
-            *where, self.alpha_, self.beta_, n_classes=n_classes
-        )
-        self.bias_ = bayes_error_bias(strengths, *where, n_classes=n_classes)
-        self.uniform_bias_ = bayes_error_bias(self.alpha_, *where, n_classes=n_classes)
-        self.strengths_ = strengths
-        return strengths
-
-    def _follow_regions(self) -> None:
-        """Set what the strengths follow, and what follows it."""
-        self.shrinkage_ = None
-        self.bayes_error_ = settled_bayes_error(self.cluster_bounds_)
-        self.region_weights_ = self.cluster_weights_
-        self.region_labels_ = self.cluster_labels_
-        if self.shrink:
-            self.shrinkage_ = shrink_bounds(self.cluster_bounds_)
-            self.bayes_error_ = self.shrinkage_.bayes_error
-        if self.points_ is not None:
-            n_samples = len(self.cluster_labels_)
-            self.bayes_error_ = self.points_.bayes_error
-            self.region_weights_ = np.full(n_samples, 1.0 / n_samples)
-            self.region_labels_ = np.arange(n_samples)
+        spread = None
+        if self.spread == "overlap":
+            spread = spread_of(self.structure_, coded, place)
+        return smooth_labels(coded, strengths, len(self.classes_), spread)
 
     def _forget(self) -> None:
         """Drop an earlier fit, so that a failing one leaves no mixture behind."""
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
 
-    def _check_parameters(self, n_classes: int, shape: tuple[int, int]) -> None:
-        """Refuse what can be refused before any work is done."""
-        resolve_alpha_beta(self.alpha, self.beta, np.zeros(1), np.ones(1), n_classes)
-        check_reducer(self.reducer, self.n_components, shape)
-        check_clusterer(
-            self.clusterer, self.n_clusters, self.min_cluster_size, shape[0]
-        )
-        check_choice(self.regions, "regions", ("cluster", "point"))
-        check_choice(self.ties, "ties", ("index", "average"))
-        check_choice(self.spread, "spread", ("even", "overlap"))
-        check_confidence(self.confidence)
-        check_flag(self.correct_forced_edges, "correct_forced_edges")
-        check_flag(self.shrink, "shrink")
-        check_flag(self.ignore_suspects, "ignore_suspects")
-        if self.n_neighbors != "auto":
-            check_integer(self.n_neighbors, "n_neighbors", 1, shape[0] - 1)
-        check_n_jobs(self.n_jobs)
-
-    def _dense_for_neighbors(self, features: Any) -> Any:
-        """Return features in which neighbors can be looked for, if they are wanted."""
-        wanted = self.regions == "point" or self.ignore_suspects
-        if not wanted or not hasattr(features, "toarray"):
-            return features
-        if features.shape[1] > MOST_DENSE_COLUMNS:
-            raise InvalidInputError(
-                "regions='point' and ignore_suspects=True look for neighbors among at "
-                f"most {MOST_DENSE_COLUMNS} columns of a sparse X, got "
-                f"{features.shape[1]}; reduce them first, as reducer='pca' does"
-            )
-        return features.toarray()
-
-    def _warn_about_ties(self) -> None:
-        tied = self.bayes_error_bounds_.tied_fraction
+    def _warn_about_ties(self, structure: Structure) -> None:
+        tied = structure.whole.tied_fraction
         if self.ties == "index" and tied > MANY_TIES:
             warnings.warn(
                 f"equal distances leave {tied:.0%} of the spanning trees' edges to the "

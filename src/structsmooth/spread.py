@@ -15,9 +15,36 @@ from numpy.typing import NDArray
 
 from structsmooth.bounds import BayesErrorBounds
 from structsmooth.neighborhoods import NOBODY
+from structsmooth.points import Place
+from structsmooth.structure import Structure
 
 # How many edges, or neighbors, what leads them counts for.
 PRIOR_COUNT = 5.0
+
+
+def spread_of(
+    structure: Structure, coded: NDArray[np.int64], place: Place
+) -> NDArray[np.float64]:
+    """Return where the mass of rows goes, by their clusters or their neighbors.
+
+    Parameters
+    ----------
+    structure : Structure
+        What was measured.
+    coded : ndarray of shape (n,)
+        Class numbers of the rows.
+    place : Place
+        Where they are.
+
+    Returns
+    -------
+    ndarray of shape (n, K)
+        Shares for `smooth_labels`.
+    """
+    whole = shares_of_whole(structure.whole)
+    if structure.points is None:
+        return spread_by_cluster(coded, place.clusters, structure.cluster_bounds, whole)
+    return spread_by_neighbors(coded, place.near, structure.points.labels, whole)
 
 
 def shares(

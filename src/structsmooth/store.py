@@ -1,8 +1,9 @@
 """Save and load a fitted smoother without pickle.
 
-The file is a zip archive of ``smoother.json`` (settings, versions and small things)
-and one ``.npy`` for each array. Reading it parses text and numbers and nothing
-else, so a file from a stranger cannot execute code.
+The file is a zip archive of ``smoother.json`` (settings and versions) and one ``.npy``
+for each array that `structsmooth.codec` makes of what was measured and decided. Reading
+it parses text and numbers and nothing else, so a file from a stranger cannot execute
+code.
 """
 
 from __future__ import annotations
@@ -20,44 +21,29 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from structsmooth.assign import GaussianAssigner, NearestCenter
-from structsmooth.bounds import BayesErrorBounds, combine_bounds
-from structsmooth.cluster import Regions
+from structsmooth.assign import NearestCenter
+from structsmooth.codec import (
+    Arrays,
+    decision_from_arrays,
+    decision_to_arrays,
+    structure_from_arrays,
+    structure_to_arrays,
+)
+from structsmooth.decision import Decision
 from structsmooth.errors import FileFormatError, InvalidInputError
 from structsmooth.files import wrapped_errors, written_beside
-from structsmooth.points import Points
+from structsmooth.inequalities import lower_bounds
 from structsmooth.reduce import LinearReduction
-from structsmooth.suspects import Suspects
+from structsmooth.shrinkage import shrink_bounds
+from structsmooth.structure import Structure
 
 FORMAT = "structsmooth.smoother"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 FILE_NAME = "smoother.zip"
 # Bytes of an array; to compress more would take longer than it saves.
 LARGEST_COMPRESSED = 10**7
 
-Arrays = dict[str, NDArray[Any]]
 Smoother = TypeVar("Smoother")
-
-_ASSIGNERS = {
-    "nearest_center": NearestCenter,
-    "gaussian": GaussianAssigner,
-}
-_SCALARS = ("alpha_", "beta_", "bias_", "uniform_bias_", "n_features_in_")
-_PLAIN_ARRAYS = ("strengths_", "cluster_weights_")
-# Fields of BayesErrorBounds that are stacked over the clusters as they are.
-_STACKED = (
-    "lower",
-    "upper",
-    "interval",
-    "lower_interval",
-    "upper_interval",
-    "crossing_fraction",
-    "n_samples",
-    "n_effective",
-    "class_counts",
-    "confidence",
-    "tied_fraction",
-)
 
 
 def smoother_path(path: str | os.PathLike[str]) -> Path:
@@ -73,23 +59,16 @@ def smoother_path(path: str | os.PathLike[str]) -> Path:
 
 def save_smoother(smoother: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted smoother."""
-    arrays: Arrays = {name: getattr(smoother, name) for name in _PLAIN_ARRAYS}
     description = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
         "versions": versions(),
         "parameters": _plain_parameters(smoother),
-        "fitted": {name: getattr(smoother, name) for name in _SCALARS},
-        "assigner": _put_regions(smoother.regions_, arrays),
     }
-    _put_reduction(smoother.reduction_, arrays)
-    _put_bounds(smoother.cluster_bounds_, arrays)
-    _put_names(smoother, arrays)
-    if smoother.points_ is not None:
-        _put_points(smoother.points_, arrays)
-        arrays["sample_strengths"] = smoother.sample_strengths_
-    if smoother.suspects_ is not None:
-        _put_suspects(smoother, arrays)
+    arrays = structure_to_arrays(smoother.structure_)
+    arrays |= decision_to_arrays(smoother.decision_)
+    if hasattr(smoother, "feature_names_in_"):
+        arrays["feature_names"] = smoother.feature_names_in_.astype(str)
     target = smoother_path(path)
     if target.name == FILE_NAME:
         with wrapped_errors(target):
@@ -181,44 +160,51 @@ def _read_description(source: Path, bundle: zipfile.ZipFile) -> dict[str, Any]:
 def _rebuild(
     kind: type[Smoother], description: dict[str, Any], arrays: Arrays
 ) -> Smoother:
-    smoother = kind(**description["parameters"])
-    values: dict[str, Any] = {
-        name: float(description["fitted"][name]) for name in _SCALARS
-    }
-    values["n_features_in_"] = int(description["fitted"]["n_features_in_"])
-    values |= {name: arrays[name] for name in _PLAIN_ARRAYS}
-    values["classes_"] = _as_objects(arrays["classes"], arrays["classes_are_objects"])
-    if "feature_names" in arrays:
-        values["feature_names_in_"] = arrays["feature_names"].astype(object)
-    values["reduction_"] = LinearReduction(
-        center=arrays.get("reduction_center"),
-        scale=arrays.get("reduction_scale"),
-        components=arrays.get("reduction_components"),
-        exponent=int(arrays["reduction_exponent"]),
+    if description["format_version"] == 1:
+        arrays = _from_first_format(description, arrays)
+    smoother: Any = kind(**description["parameters"])
+    structure = structure_from_arrays(arrays)
+    decision = decision_from_arrays(arrays, structure)
+    _check_structure(structure)
+    _check_decision(decision, structure)
+    names = arrays.get("feature_names")
+    smoother.fit_structure(
+        structure,
+        decision,
+        feature_names=None if names is None else names.astype(object),
     )
-    regions = _get_regions(description["assigner"], arrays)
-    values["regions_"] = regions
-    values["cluster_labels_"] = regions.labels
-    values["sample_strengths_"] = values["strengths_"][regions.labels]
-    bounds = _get_bounds(arrays)
-    values["cluster_bounds_"] = bounds
-    values["bayes_error_bounds_"] = combine_bounds(bounds)
-    values["bayes_error_lower_"] = arrays["bounds_lower"]
-    values["bayes_error_upper_"] = arrays["bounds_upper"]
-    values["points_"] = _get_points(arrays)
-    if values["points_"] is not None:
-        values["sample_strengths_"] = arrays["sample_strengths"]
-    values["suspects_"] = _get_suspects(values["classes_"], arrays)
-    _check_agreement(values)
-    for name, value in values.items():
-        setattr(smoother, name, value)
-    return smoother
+    fitted: Smoother = smoother
+    return fitted
 
 
-def _check_agreement(values: dict[str, Any]) -> None:
+def _from_first_format(description: dict[str, Any], arrays: Arrays) -> Arrays:
+    """Return the arrays of 0.1.0 as they are named today."""
+    fitted, shrink = description["fitted"], bool(description["parameters"]["shrink"])
+    found = dict(arrays)
+    found |= {name: np.array(float(fitted[f"{name}_"])) for name in _SCALARS}
+    found["n_features"] = np.array(int(fitted["n_features_in_"]))
+    found["shrink"] = np.array(shrink)
+    found["strengths"] = arrays.get("sample_strengths", arrays["strengths_"])
+    if "points_fractions" in arrays:
+        n_classes = int(arrays["points_n_classes"])
+        found["bayes_error"] = lower_bounds(arrays["points_fractions"], n_classes)
+    elif shrink:
+        bounds = structure_from_arrays(found).cluster_bounds
+        found["bayes_error"] = shrink_bounds(bounds).bayes_error
+    else:
+        found["bayes_error"] = arrays["bounds_lower"]
+    return found
+
+
+_SCALARS = ("alpha", "beta", "bias", "uniform_bias")
+
+
+def _check_structure(structure: Structure) -> None:
     """Refuse arrays that do not fit together: kernels trust what they are given."""
-    regions, reduction = values["regions_"], values["reduction_"]
-    n_features, n_classes = values["n_features_in_"], len(values["classes_"])
+    regions, reduction = structure.regions, structure.reduction
+    _require(isinstance(reduction, LinearReduction))
+    assert isinstance(reduction, LinearReduction)  # noqa: S101 (for the type checker)
+    n_features, n_classes = structure.n_features, structure.n_classes
     reduced = n_features
     if reduction.components is not None:
         reduced = len(reduction.components)
@@ -229,7 +215,7 @@ def _check_agreement(values: dict[str, Any]) -> None:
     _require(n_features >= 1 and n_classes >= 2 and n_regions >= 1)
     _require(regions.centers.shape == (n_regions, reduced))
     _require(_are_indices(regions.labels, n_regions))
-    assigner = regions.assigner
+    assigner: Any = regions.assigner
     if isinstance(assigner, NearestCenter):
         _require(assigner.centers.shape[1:] == (reduced,))
     else:
@@ -238,13 +224,14 @@ def _check_agreement(values: dict[str, Any]) -> None:
         _require(assigner.precisions_cholesky.shape == (count, reduced, reduced))
     _require(regions.region_of_cluster.shape == (assigner.n_clusters,))
     _require(_are_indices(regions.region_of_cluster + 1, n_regions + 1))
-    strengths = values["strengths_"]
-    _require(strengths.shape == values["cluster_weights_"].shape == (n_regions,))
-    _require(len(values["cluster_bounds_"]) == n_regions)
-    _require(bool(((strengths >= 0) & (strengths < 1)).all()))
-    points = values["points_"]
+    _require(len(structure.cluster_bounds) == n_regions)
+    n_samples = len(regions.labels)
+    suspects, points = structure.suspects, structure.points
+    if suspects is not None:
+        _require(suspects.rows.shape == suspects.likely.shape)
+        _require(suspects.rows.shape == suspects.agreement.shape)
+        _require(not suspects.rows.size or _are_indices(suspects.rows, n_samples))
     if points is not None:
-        n_samples = len(regions.labels)
         _require(points.features.shape == (n_samples, reduced))
         per_row = (
             points.disagreement,
@@ -258,13 +245,23 @@ def _check_agreement(values: dict[str, Any]) -> None:
             _require(array.shape == (n_samples,))
         _require(_are_indices(points.clusters, n_regions))
         _require(_are_indices(points.labels, n_classes))
-        _require(values["sample_strengths_"].shape == (n_samples,))
         _require(0 < points.n_neighbors < n_samples and points.n_classes == n_classes)
+    _require(isinstance(reduction.exponent, int))
     for parts in (reduction, assigner, regions, *([points] if points else [])):
         for field in dataclasses.fields(parts):
             array = getattr(parts, field.name)
             if isinstance(array, np.ndarray):
                 _require(array.dtype.kind in "iuf" and bool(np.isfinite(array).all()))
+
+
+def _check_decision(decision: Decision, structure: Structure) -> None:
+    shape = (len(structure.cluster_bounds),)
+    if structure.points is not None and decision.strengths.shape != shape:
+        shape = (len(structure.cluster_labels),)
+    strengths, errors = decision.strengths, decision.bayes_error
+    _require(strengths.shape == errors.shape == shape)
+    _require(strengths.dtype.kind == errors.dtype.kind == "f")
+    _require(bool(((strengths >= 0) & (strengths < 1)).all()))
 
 
 def _require(holds: bool) -> None:
@@ -285,8 +282,8 @@ def _are_indices(array: NDArray[Any], below: int) -> bool:
 def _plain_parameters(smoother: Any) -> dict[str, Any]:
     parameters = smoother.get_params(deep=False)
     foreign = {
-        "reducer": getattr(smoother.reduction_, "transformer", None),
-        "clusterer": getattr(smoother.regions_.assigner, "clusterer", None),
+        "reducer": getattr(smoother.structure_.reduction, "transformer", None),
+        "clusterer": getattr(smoother.structure_.regions.assigner, "clusterer", None),
     }
     for name, fitted in foreign.items():
         given = parameters[name] if fitted is None else fitted
@@ -305,128 +302,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     return float(value) if isinstance(value, Fraction) else value
-
-
-def _put_names(smoother: Any, arrays: Arrays) -> None:
-    classes = smoother.classes_
-    is_object = classes.dtype.kind == "O"
-    if is_object and not all(isinstance(label, str) for label in classes):
-        kind = type(next(c for c in classes if not isinstance(c, str))).__name__
-        raise InvalidInputError(
-            f"class labels of type {kind} cannot be saved, expected numbers or text"
-        )
-    arrays["classes"] = classes.astype(str) if is_object else classes
-    arrays["classes_are_objects"] = np.array(is_object)
-    if hasattr(smoother, "feature_names_in_"):
-        arrays["feature_names"] = smoother.feature_names_in_.astype(str)
-
-
-def _as_objects(classes: NDArray[Any], flag: NDArray[Any]) -> NDArray[Any]:
-    return classes.astype(object) if bool(flag) else classes
-
-
-def _put_reduction(reduction: LinearReduction, arrays: Arrays) -> None:
-    for field in dataclasses.fields(reduction):
-        value = getattr(reduction, field.name)
-        if value is not None:
-            arrays[f"reduction_{field.name}"] = value
-
-
-def _put_regions(regions: Regions, arrays: Arrays) -> str:
-    arrays["region_labels"] = regions.labels
-    arrays["region_centers"] = regions.centers
-    arrays["region_of_cluster"] = regions.region_of_cluster
-    arrays["region_n_merged"] = np.array(regions.n_merged)
-    for name, array in vars(regions.assigner).items():
-        arrays[f"assigner_{name}"] = array
-    return next(n for n, k in _ASSIGNERS.items() if isinstance(regions.assigner, k))
-
-
-def _get_regions(name: str, arrays: Arrays) -> Regions:
-    kind: Any = _ASSIGNERS[name]
-    return Regions(
-        labels=arrays["region_labels"],
-        centers=arrays["region_centers"],
-        assigner=kind(
-            **{f.name: arrays[f"assigner_{f.name}"] for f in dataclasses.fields(kind)}
-        ),
-        region_of_cluster=arrays["region_of_cluster"],
-        n_merged=int(arrays["region_n_merged"]),
-    )
-
-
-def _put_points(points: Points, arrays: Arrays) -> None:
-    for field in dataclasses.fields(points):
-        arrays[f"points_{field.name}"] = np.asarray(getattr(points, field.name))
-
-
-def _get_points(arrays: Arrays) -> Points | None:
-    if "points_features" not in arrays:
-        return None
-    # Files of 0.1.0 know neither: no row is known when it comes back.
-    n_rows, n_classes = len(arrays["points_labels"]), int(arrays["points_n_classes"])
-    absent = {
-        "points_keys": np.zeros(n_rows, dtype=np.uint64),
-        "points_limits": np.full(n_rows, (n_classes - 1) / n_classes),
-    }
-    found = {
-        f.name: (absent | arrays)[f"points_{f.name}"]
-        for f in dataclasses.fields(Points)
-    }
-    plain: dict[str, Any] = {n: v if v.ndim else v.item() for n, v in found.items()}
-    return Points(**plain)
-
-
-def _put_suspects(smoother: Any, arrays: Arrays) -> None:
-    suspects = smoother.suspects_
-    arrays["suspects_rows"] = suspects.rows
-    arrays["suspects_likely"] = np.searchsorted(smoother.classes_, suspects.likely)
-    arrays["suspects_agreement"] = suspects.agreement
-    arrays["suspects_n_neighbors"] = np.array(suspects.n_neighbors)
-
-
-def _get_suspects(classes: NDArray[Any], arrays: Arrays) -> Suspects | None:
-    if "suspects_rows" not in arrays:
-        return None
-    likely = arrays["suspects_likely"]
-    rows, agreement = arrays["suspects_rows"], arrays["suspects_agreement"]
-    _require(rows.shape == likely.shape == agreement.shape)
-    _require(not rows.size or _are_indices(rows, len(arrays["region_labels"])))
-    return Suspects(
-        rows, classes[likely], agreement, arrays["suspects_n_neighbors"].item()
-    )
-
-
-def _put_bounds(bounds: list[BayesErrorBounds], arrays: Arrays) -> None:
-    for name in _STACKED:
-        arrays[f"bounds_{name}"] = np.array([getattr(b, name) for b in bounds])
-    arrays["bounds_pairs"] = np.concatenate([b.crossing_pairs for b in bounds])
-    arrays["bounds_counts"] = np.concatenate([b.crossing_counts for b in bounds])
-    arrays["bounds_n_pairs"] = np.array([len(b.crossing_pairs) for b in bounds])
-
-
-def _get_bounds(arrays: Arrays) -> list[BayesErrorBounds]:
-    cuts = np.cumsum(arrays["bounds_n_pairs"])[:-1]
-    pairs = np.split(arrays["bounds_pairs"], cuts)
-    counts = np.split(arrays["bounds_counts"], cuts)
-    bounds = []
-    for region in range(len(pairs)):
-        values = {name: arrays[f"bounds_{name}"][region] for name in _STACKED}
-        bounds.append(
-            BayesErrorBounds(
-                crossing_pairs=pairs[region],
-                crossing_counts=counts[region],
-                **{
-                    name: value if name == "class_counts" else _scalar_or_pair(value)
-                    for name, value in values.items()
-                },
-            )
-        )
-    return bounds
-
-
-def _scalar_or_pair(value: Any) -> Any:
-    return tuple(value.tolist()) if np.ndim(value) else value.item()
 
 
 def _add(bundle: zipfile.ZipFile, name: str, content: bytes) -> None:

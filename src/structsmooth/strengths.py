@@ -223,13 +223,18 @@ def resolve_alpha_beta(
         if alpha == "cautious":
             most = alpha_from_epsilon(USUAL_EPSILON, n_classes)
         alpha = min(float(weights @ bayes_error), most)
+    return check_alpha(alpha, n_classes), resolve_beta(beta, n_classes)
+
+
+def resolve_beta(beta: float | str, n_classes: int) -> float:
+    """Return beta as a number."""
     if isinstance(beta, str):
         if beta not in ("auto", "cautious"):
             raise InvalidInputError(
                 f"beta must be a number, 'auto' or 'cautious', got {beta!r}"
             )
         beta = (2.0 if beta == "auto" else 1.0) * (n_classes - 1) / n_classes
-    return check_alpha(alpha, n_classes), check_real(beta, "beta", 0.0)
+    return check_real(beta, "beta", 0.0)
 
 
 def check_alpha(alpha: Any, n_classes: int) -> float:

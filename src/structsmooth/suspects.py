@@ -9,7 +9,7 @@ someone to look at, and nothing more.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -132,3 +132,16 @@ def suspects_among(
     rows = np.flatnonzero(is_suspect)
     rows = rows[np.lexsort((rows, n_own[rows] - n_other[rows]))]
     return Suspects(rows, other[rows], n_other[rows] / k, k)
+
+
+def set_straight(
+    features: NDArray[Any],
+    coded: NDArray[np.int64],
+    classes: NDArray[Any],
+    n_jobs: int | None,
+) -> tuple[Suspects, NDArray[np.int64]]:
+    """Return the suspects, and class numbers with theirs as their neighbors say."""
+    found = suspects_among(features, coded, "auto", n_jobs)
+    straight = coded.copy()
+    straight[found.rows] = found.likely
+    return replace(found, likely=classes[found.likely]), straight

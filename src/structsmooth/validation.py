@@ -145,6 +145,23 @@ def encode_labels(
     return classes, coded.astype(np.int64)
 
 
+def encode_as(
+    classes: NDArray[Any], y: Any, n_rows: int | None, *, owner: str = "this function"
+) -> NDArray[np.int64]:
+    """Return labels as positions in given classes."""
+    labels, coded = encode_labels(y, n_rows, owner=owner)
+    position = {label: i for i, label in enumerate(classes.tolist())}
+    for label in labels.tolist():
+        if label not in position:
+            known = ", ".join(map(repr, classes[:10].tolist()))
+            more = ", ..." if len(classes) > 10 else ""
+            raise InvalidInputError(
+                f"y has the label {label!r}, which fit did not see; expected "
+                f"one of {known}{more}"
+            )
+    return np.array([position[label] for label in labels.tolist()])[coded]
+
+
 def _refuse_fractions(y: NDArray[Any]) -> None:
     if y.dtype.kind == "f":
         is_fraction = y != np.trunc(y)

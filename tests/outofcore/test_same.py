@@ -29,10 +29,13 @@ def test_given_the_same_clusters_the_strengths_are_those_of_memory_to_the_bit(
     found = fit_out_of_core(path, tmp_path / "o", labels=labels, smoother=settings)
     # The same reduction, a block at a time, and the same clusters; all else by itself.
     reduced = np.concatenate(
-        [found.reduction_.transform(X[i : i + 16]) for i in range(0, len(X), 16)]
+        [
+            found.structure_.reduction.transform(X[i : i + 16])
+            for i in range(0, len(X), 16)
+        ]
     )
     clusters = np.array(found.cluster_labels_)
-    assert np.array_equal(found.regions_.assign(reduced), clusters)
+    assert np.array_equal(found.structure_.regions.assign(reduced), clusters)
     bounds = bounds_of_regions(
         reduced,
         y,
@@ -67,7 +70,9 @@ def test_up_to_32_features_the_whole_fit_is_that_of_memory(
     found = fit_out_of_core(path, tmp_path / "o", labels=labels, smoother=settings)
     assert_same(found, settings.fit(X, y))
     if reducer == "scaled-pca":
-        assert np.array_equal(found.reduction_.scale, settings.reduction_.scale)
+        assert np.array_equal(
+            found.structure_.reduction.scale, settings.structure_.reduction.scale
+        )
 
 
 def test_the_sample_for_clustering_is_that_of_memory(files, tmp_path, monkeypatch):
@@ -108,11 +113,13 @@ def test_many_features_have_the_principal_components_of_memory(files, tmp_path):
     path, labels = files(X, y)
     settings = StructuralSmoother(n_components=3, random_state=0)
     found = fit_out_of_core(path, tmp_path / "o", labels=labels, smoother=settings)
-    expected = settings.fit(X, y).reduction_
+    expected = settings.fit(X, y).structure_.reduction
     np.testing.assert_allclose(
-        found.reduction_.components, expected.components, atol=1e-10
+        found.structure_.reduction.components, expected.components, atol=1e-10
     )
-    np.testing.assert_allclose(found.reduction_.center, expected.center, atol=1e-12)
+    np.testing.assert_allclose(
+        found.structure_.reduction.center, expected.center, atol=1e-12
+    )
 
 
 def test_by_itself_it_keeps_as_many_components_as_in_memory(files, tmp_path):
@@ -121,8 +128,8 @@ def test_by_itself_it_keeps_as_many_components_as_in_memory(files, tmp_path):
     path, labels = files(X, y)
     settings = StructuralSmoother(random_state=0)
     found = fit_out_of_core(path, tmp_path / "o", labels=labels, smoother=settings)
-    expected = settings.fit(X, y).reduction_.components
-    assert found.reduction_.components.shape == expected.shape == (4, 50)
+    expected = settings.fit(X, y).structure_.reduction.components
+    assert found.structure_.reduction.components.shape == expected.shape == (4, 50)
 
 
 def test_thousands_of_features_go_through_incremental_components(
@@ -137,8 +144,8 @@ def test_thousands_of_features_go_through_incremental_components(
     path, labels = files(X, y)
     settings = StructuralSmoother(random_state=0, n_components=20)
     found = fit_out_of_core(path, tmp_path / "o", labels=labels, smoother=settings)
-    expected = settings.fit(X, y).reduction_.components
-    cosines = np.abs(np.sum(found.reduction_.components * expected, axis=1))
+    expected = settings.fit(X, y).structure_.reduction.components
+    cosines = np.abs(np.sum(found.structure_.reduction.components * expected, axis=1))
     assert cosines[:4] == pytest.approx(1.0, abs=1e-3)
 
 
@@ -159,7 +166,9 @@ def test_a_gaussian_mixture_and_shrinkage_work_too(files, tmp_path):
     found = fit_out_of_core(path, tmp_path / "o", labels=labels, smoother=settings)
     in_memory = settings.fit(X, y)
     assert found.sample_strengths_ == pytest.approx(in_memory.sample_strengths_)
-    assert found.shrinkage_.p_value == pytest.approx(in_memory.shrinkage_.p_value)
+    assert found.decision_.shrinkage.p_value == pytest.approx(
+        in_memory.decision_.shrinkage.p_value
+    )
 
 
 def test_small_clusters_are_merged_with_the_warning_of_memory(files, tmp_path):

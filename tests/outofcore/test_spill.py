@@ -24,7 +24,7 @@ def raise_stop(*_, **__):
 STAGES = {
     "read": (line, "check_label_structure"),
     "reduce": (line, "reduction_from"),
-    "cluster": (line, "assigner_from"),
+    "cluster": (line, "assigner_from_arrays"),
     "assign": (line, "merge_small"),
     "sort": (line, "bound_regions"),
     "write": (line, "write_result"),

@@ -30,7 +30,8 @@ def toys(toy_data, tmp_path, monkeypatch):
 def test_run_table_and_figure_write_their_files(toys, capsys):
     command.main(["run", "timit", "--jobs", "1"])
     page = (toys / "timit.md").read_text()
-    assert page.startswith("# A title\n\nMade by `python -m experiments run timit`.")
+    made = "Made by `python -m experiments run timit` with structsmooth"
+    assert page.startswith(f"# A title\n\n{made} ")
     assert page.endswith("\nSo.\n")
     (toys / "timit.md").unlink()
     command.main(["table", "timit"])

@@ -239,8 +239,8 @@ def test_rows_that_were_not_fitted_get_the_strength_of_their_cluster(toy_data):
     assert len(found.smoother.cluster_labels_) == 120 < len(split.y)
     strengths = found.strengths(0.2, 1.0)
     assert strengths[found.clusters].mean() == pytest.approx(0.2)
-    centers = found.smoother.regions_.assign(
-        found.smoother.reduction_.transform(split.X)
+    centers = found.smoother.structure_.regions.assign(
+        found.smoother.structure_.reduction.transform(split.X)
     )
     np.testing.assert_array_equal(found.clusters, centers)
 

@@ -33,6 +33,7 @@ from structsmooth.compare.statistics import Difference
 from structsmooth.compare.trainers import check_is_named, describe, trainer_of
 from structsmooth.errors import StructsmoothWarning
 from structsmooth.progress import Progress, Stage
+from structsmooth.settings import check_settings
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.store import versions
 from structsmooth.validation import (
@@ -156,7 +157,11 @@ def compare(
     description = _describe(task, describe(classifier), classes)
     # All that can be refused is refused before anything is trained.
     seeds = [SeedWork(task, seed) for seed in range(n_seeds)]
-    task.smoother._check_parameters(n_classes, (len(seeds[0].rows), features.shape[1]))
+    check_settings(
+        task.smoother.get_params(deep=False),
+        n_classes,
+        (len(seeds[0].rows), features.shape[1]),
+    )
     if results is not None:
         check_is_named(classifier)
     records = Records(results, description)

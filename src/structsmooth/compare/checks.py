@@ -86,6 +86,11 @@ def check_smoother(smoother: Any) -> StructuralSmoother:
             "smoother must be a StructuralSmoother or None, got "
             f"{type(smoother).__name__}"
         )
+    if smoother.spread != "even":
+        raise InvalidInputError(
+            "smoother must have spread='even': compare trains on strengths, got "
+            f"spread={smoother.spread!r}"
+        )
     return smoother
 
 

@@ -18,13 +18,12 @@ from structsmooth.controls import (
     shuffled_strengths,
     uniform_strengths,
 )
+from structsmooth.decision import Decision, decide
 from structsmooth.errors import InvalidInputError
 from structsmooth.metrics import evaluate
 from structsmooth.smoother import StructuralSmoother
-from structsmooth.strengths import (
-    resolve_alpha_beta,
-    solve_strengths,
-)
+from structsmooth.strengths import resolve_beta
+from structsmooth.structure import Structure
 
 
 class Task(NamedTuple):
@@ -64,7 +63,7 @@ class SeedWork:
         self.rows, self._validation = _split(
             task, rest, task.validation_size, split_seed
         )
-        self._fitted: StructuralSmoother | None = None
+        self._measured: Structure | None = None
 
     @property
     def _test(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -73,43 +72,34 @@ class SeedWork:
         return self.task.X[self._held_out], self.task.y[self._held_out]
 
     @property
-    def _smoother(self) -> StructuralSmoother:
-        if self._fitted is None:
-            smoother = clone(self.task.smoother).set_params(
-                alpha=0.0, random_state=self._fit_seed
-            )
+    def _structure(self) -> Structure:
+        if self._measured is None:
+            smoother = clone(self.task.smoother).set_params(random_state=self._fit_seed)
             rows = self.rows
-            self._fitted = smoother.fit(self.task.X[rows], self.task.y[rows])
-        return self._fitted
+            smoother.fit(self.task.X[rows], self.task.y[rows])
+            self._measured = smoother.structure_
+        return self._measured
+
+    def _decide(self, alpha: float | str, beta: float | str) -> Decision:
+        smoother = self.task.smoother
+        return decide(
+            self._structure,
+            alpha,
+            beta,
+            shrink=smoother.shrink,
+            regions=smoother.regions,
+        )
 
     def alphas(self) -> list[float]:
         """Return the mean strengths to try, as numbers."""
         return [
-            value if isinstance(value, float) else self._resolve(value, 0.0)[0]
+            value if isinstance(value, float) else self._decide(value, 0.0).alpha
             for value in self.task.alphas
         ]
 
     def betas(self) -> list[float]:
         """Return the slopes to try, as numbers."""
-        return [
-            value if isinstance(value, float) else self._resolve(0.0, value)[1]
-            for value in self.task.betas
-        ]
-
-    def _resolve(self, alpha: float | str, beta: float | str) -> tuple[float, float]:
-        if not isinstance(alpha, str):  # then no smoother is needed
-            nothing = np.zeros(1)
-            return resolve_alpha_beta(
-                alpha, beta, nothing, np.ones(1), self.task.n_classes
-            )
-        fitted = self._smoother
-        return resolve_alpha_beta(
-            alpha,
-            beta,
-            fitted.bayes_error_,
-            fitted.region_weights_,
-            self.task.n_classes,
-        )
+        return [resolve_beta(value, self.task.n_classes) for value in self.task.betas]
 
     def strengths(
         self, method: str, alpha: float, beta: float | None
@@ -120,18 +110,15 @@ class SeedWork:
             return np.repeat(
                 uniform_strengths(1, alpha, n_classes=n_classes), len(self.rows)
             )
-        fitted = self._smoother
-        weights = fitted.region_weights_
-        values = solve_strengths(
-            fitted.bayes_error_, weights, alpha, beta, n_classes=n_classes
-        )
+        decision = self._decide(alpha, beta)
+        values, weights = decision.strengths, decision.weights
         if method == "reversed":
             values = reversed_strengths(values, weights, n_classes=n_classes)
         elif method == "shuffled":
             values = shuffled_strengths(
                 values, weights, n_classes=n_classes, random_state=self._shuffle_seed
             )
-        return values[fitted.region_labels_]
+        return values[decision.region_labels(self._structure)]
 
     def __call__(self, method: str, alpha: float, beta: float | None) -> Record:
         """Train one model, and measure it on validation and test rows."""

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from structsmooth.drawing.projection import draw_rows, fit_projection
 from structsmooth.errors import InvalidInputError
-from structsmooth.rowkeys import row_keys
 from structsmooth.validation import check_features
 
 
@@ -55,21 +54,17 @@ def place_rows(smoother: Any, X: Any, y: ArrayLike | None, most: int) -> Placed:
     X = check_features(
         _take(X, rows), estimator=smoother, reset=False, accept_sparse=True
     )
-    features = smoother.reduction_.transform(X)
-    clusters = smoother.regions_.assign(features)
-    errors = smoother.bayes_error_
-    fitted = smoother.cluster_labels_
+    structure, decision = smoother.structure_, smoother.decision_
+    features = structure.reduction.transform(X)
+    place = structure.place(X, smoother.n_jobs)
+    clusters = place.clusters
+    fitted = structure.cluster_labels
     if n_rows == len(fitted) and np.array_equal(fitted[rows], clusters):
-        regions = smoother.region_labels_[rows]  # the rows of the fit
-        errors, strengths = errors[regions], smoother.sample_strengths_[rows]
-    elif smoother.points_ is None:
-        errors, strengths = errors[clusters], smoother.strengths_[clusters]
+        errors = decision.bayes_error_of_samples(structure)[rows]  # those of the fit
+        strengths = smoother.sample_strengths_[rows]
     else:
-        place = smoother.points_.place(
-            features, clusters, row_keys(X), smoother.n_jobs, with_neighbors=False
-        )
-        errors = smoother.points_.bayes_error_at(place)
-        strengths = smoother.predict_strength(X)
+        errors = decision.bayes_error_at(structure, place)
+        strengths = decision.at(structure, place)
     projection = fit_projection(features)
     return Placed(
         rows=rows,
@@ -86,12 +81,12 @@ def place_rows(smoother: Any, X: Any, y: ArrayLike | None, most: int) -> Placed:
 
 def place_clusters(smoother: Any) -> Placed:
     """Place the centers of the clusters; the class of each is its largest."""
-    centers = smoother.regions_.centers
+    centers = smoother.structure_.regions.centers
     numbers = np.arange(len(centers))
     projection = fit_projection(centers, smoother.cluster_weights_)
     counts = np.array([bounds.class_counts for bounds in smoother.cluster_bounds_])
     errors = smoother.bayes_error_
-    if smoother.points_ is not None:
+    if smoother.structure_.points is not None:
         labels = smoother.cluster_labels_
         errors = np.bincount(labels, errors) / np.bincount(labels)
     return Placed(

@@ -22,16 +22,12 @@ from structsmooth.cluster import (
     resolve_n_clusters,
     seed_of,
 )
+from structsmooth.codec import assigner_from_arrays, assigner_to_arrays
 from structsmooth.errors import InvalidInputError
 from structsmooth.outofcore.chunks import ROWS, Labels, open_data
 from structsmooth.outofcore.moments import find_moments, reduction_from
 from structsmooth.outofcore.plan import Plan, memory_limit
-from structsmooth.outofcore.regions import (
-    assign_block,
-    assigner_arrays,
-    assigner_from,
-    fit_assigner,
-)
+from structsmooth.outofcore.regions import assign_block, fit_assigner
 from structsmooth.outofcore.request import Request
 from structsmooth.outofcore.result import write_result
 from structsmooth.outofcore.rows import Rows
@@ -46,7 +42,9 @@ from structsmooth.outofcore.trees import (
 from structsmooth.outputs import check_target
 from structsmooth.progress import Progress
 from structsmooth.reduce import is_transformer
+from structsmooth.settings import check_settings
 from structsmooth.smoother import StructuralSmoother
+from structsmooth.structure import Structure
 from structsmooth.validation import check_label_structure
 
 SEED, MOMENTS, ASSIGNER = "seed.npz", "moments.npz", "clusters.npz"
@@ -197,7 +195,9 @@ def _fit(
         source, labels = open_data(request, spill)
     check_label_structure(labels.classes, labels.counts)
     n_classes = len(labels.classes)
-    smoother._check_parameters(n_classes, (source.n_rows, source.n_features))
+    check_settings(
+        smoother.get_params(deep=False), n_classes, (source.n_rows, source.n_features)
+    )
     plan = Plan.make(limit, source.n_features)
     if not spill.has(SEED):
         seed = seed_of(smoother.random_state)
@@ -233,8 +233,8 @@ def _fit(
                 seed,
                 plan,
             )
-            spill.keep(ASSIGNER, **assigner_arrays(assigner))
-        assigner = assigner_from(spill.kept(ASSIGNER))
+            spill.keep(ASSIGNER, **assigner_to_arrays(assigner))
+        assigner = assigner_from_arrays(spill.kept(ASSIGNER))
     with progress.stage("assign", rows.n_blocks) as stage:
         if not spill.has(SIZES):
             _assign(rows, assigner, spill, stage)
@@ -257,7 +257,7 @@ def _fit(
             sort_rows(spill, pieces, sizes, rows.width, rows.dtype)
             spill.discard(ROWS)  # of a table; what follows needs the sorted rows only
     with progress.stage("spanning trees", len(sizes)) as stage:
-        smoother.cluster_bounds_ = bound_regions(
+        bounds = bound_regions(
             spill,
             sizes,
             rows.width,
@@ -270,13 +270,15 @@ def _fit(
             ties=smoother.ties,
             confidence=smoother.confidence,
         )
-    smoother.classes_ = labels.classes
-    smoother.n_features_in_ = source.n_features
-    smoother.reduction_ = rows.reduction
-    smoother.regions_ = regions
-    smoother.points_ = smoother.suspects_ = None
-    smoother.cluster_labels_ = regions.labels
-    smoother._solve(n_classes)
+    smoother.fit_structure(
+        Structure(
+            classes=labels.classes,
+            n_features=source.n_features,
+            reduction=rows.reduction,
+            regions=regions,
+            cluster_bounds=tuple(bounds),
+        )
+    )
     return labels
 
 

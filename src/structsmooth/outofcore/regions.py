@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from structsmooth.assign import Assigner, GaussianAssigner, NearestCenter
+from structsmooth.assign import Assigner
 from structsmooth.cluster import (
     gaussian_mixture,
     kmeans_centers,
@@ -117,15 +117,3 @@ def assign_block(assigner: Assigner, block: NDArray[Any]) -> Assigned:
     starts = np.cumsum(counts[present]) - counts[present]
     sums = np.add.reduceat(block[order], starts, axis=0, dtype=np.float64)
     return Assigned(labels.astype(np.int32), present, counts[present], sums)
-
-
-def assigner_arrays(assigner: Assigner) -> dict[str, Any]:
-    """Return what an assigner is made of."""
-    return vars(assigner)
-
-
-def assigner_from(arrays: dict[str, Any]) -> Assigner:
-    """Return the assigner that is made of these."""
-    return (
-        NearestCenter(**arrays) if "centers" in arrays else GaussianAssigner(**arrays)
-    )

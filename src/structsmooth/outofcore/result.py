@@ -22,8 +22,10 @@ from structsmooth.outputs import (
     write_cluster_table,
     write_results,
 )
+from structsmooth.points import Place
 from structsmooth.sidebyside import side_by_side
 from structsmooth.smoother import StructuralSmoother
+from structsmooth.spread import spread_of
 from structsmooth.store import FILE_NAME
 
 CLUSTERS = "clusters.bin"  # of each row, in the spill directory
@@ -64,9 +66,13 @@ def _map_rows(smoother: StructuralSmoother, directory: Path | None) -> None:
     if directory is not None:
         clusters = np.load(directory / "clusters.npy", mmap_mode="r")
         strengths = np.load(directory / "strengths.npy", mmap_mode="r")
-    smoother.regions_ = dataclasses.replace(smoother.regions_, labels=clusters)
-    smoother.cluster_labels_ = smoother.region_labels_ = clusters
-    smoother.sample_strengths_ = strengths
+    structure = smoother.structure_
+    regions = dataclasses.replace(structure.regions, labels=clusters)
+    smoother.fit_structure(
+        dataclasses.replace(structure, regions=regions),
+        smoother.decision_,
+        sample_strengths=strengths,
+    )
 
 
 def _write_rows(
@@ -96,18 +102,18 @@ def _write_rows(
             stop = min(start + step, n_rows)
             coded = labels.read(start, stop)
             clusters = spill.read(CLUSTERS, np.int32, start, stop)
-            region = smoother.regions_.region_of_cluster[clusters]
+            region = smoother.structure_.regions.region_of_cluster[clusters]
             values = {
                 "strengths.npy": smoother.strengths_[region],
                 "clusters.npy": region,
                 "labels.npy": coded,
             }
             if "soft_labels.npy" in shapes:
+                spread = None
+                if smoother.spread == "overlap":
+                    spread = spread_of(smoother.structure_, coded, Place(region))
                 values["soft_labels.npy"] = smooth_labels(
-                    coded,
-                    values["strengths.npy"],
-                    n_classes,
-                    smoother.spread_of(coded, region),
+                    coded, values["strengths.npy"], n_classes, spread
                 )
             return {n: values[n].astype(dtype) for n, (_, dtype) in shapes.items()}
 

@@ -10,9 +10,9 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from structsmooth.bounds import BayesErrorBounds, region_bounds
+from structsmooth.codec import bounds_from_arrays, bounds_to_arrays, from_text, to_text
 from structsmooth.grouping import order_by_group
 from structsmooth.outofcore.spill import Spill
-from structsmooth.plain import bounds_from_plain, bounds_to_plain
 from structsmooth.progress import Stage
 from structsmooth.tree.paths import prim_seconds
 
@@ -106,7 +106,8 @@ def bound_regions(
         For `region_bounds`.
     """
     bounds = {
-        e["region"]: bounds_from_plain(e["bounds"]) for e in spill.entries(BOUNDS)
+        entry["region"]: bounds_from_arrays(from_text(entry["bounds"]))[0]
+        for entry in spill.entries(BOUNDS)
     }
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     workload = sum(prim_seconds(int(size), width) for size in sizes)
@@ -133,7 +134,8 @@ def bound_regions(
         batch_size=1,
     )(delayed(one_region)(region) for region in left)
     for region, found in results:
-        spill.append(BOUNDS, {"region": region, "bounds": bounds_to_plain(found)})
+        text = to_text(bounds_to_arrays([found]))
+        spill.append(BOUNDS, {"region": region, "bounds": text})
         bounds[region] = found
         stage.advance()
     return [bounds[region] for region in range(len(sizes))]

@@ -57,7 +57,7 @@ def plot_strengths(smoother: Any, *, ax: Axes | None = None) -> Axes:
         zorder=1,
     )
     ax.hlines(strengths, *intervals.T, color=OTHER, linewidth=1.0, zorder=2)
-    if smoother.points_ is not None:
+    if smoother.structure_.points is not None:
         labels = smoother.cluster_labels_
         spread = [
             np.quantile(smoother.sample_strengths_[labels == cluster], (0.1, 0.9))

@@ -61,7 +61,7 @@ def build_report(
         name=name,
         n_samples=int(whole.n_samples),
         n_features=int(smoother.n_features_in_),
-        n_dimensions=int(smoother.regions_.centers.shape[1]),
+        n_dimensions=int(smoother.structure_.regions.centers.shape[1]),
         alpha=float(smoother.alpha_),
         beta=float(smoother.beta_),
         label_smoothing=float(epsilon_from_alpha(smoother.alpha_, n_classes)),
@@ -105,7 +105,7 @@ def _clusters(smoother: Any) -> tuple[ClusterRow, ...]:
     """Return the clusters, the strongest smoothing first."""
     labels, strengths = smoother.cluster_labels_, smoother.strengths_
     followed = smoother.bayes_error_
-    if smoother.points_ is not None:
+    if smoother.structure_.points is not None:
         followed = np.bincount(labels, followed) / np.bincount(labels)
     by_cluster = np.argsort(labels, kind="stable")
     members = np.split(by_cluster, np.cumsum(np.bincount(labels))[:-1])

@@ -58,7 +58,7 @@ def make_checks(
 
 def is_signal_around_points(smoother: Any) -> bool:
     """Whether two halves of the labels agree on where classes overlap."""
-    points = smoother.points_
+    points = smoother.structure_.points
     return points is not None and smoother.shrink and points.reliability > 0.0
 
 
@@ -72,8 +72,8 @@ def check_noise(smoother: Any, shrinkage: Shrinkage) -> Check:
             PASS,
             "Yes: two halves of the labels agree on where the classes overlap. Of the "
             f"differences between samples, about "
-            f"{percent(smoother.points_.reliability, 0)} is more than noise, and the "
-            "strengths follow only these.",
+            f"{percent(smoother.structure_.points.reliability, 0)} is more than "
+            "noise, and the strengths follow only these.",
         )
     n_clusters = len(smoother.cluster_bounds_)
     if n_clusters == 1:
@@ -84,7 +84,7 @@ def check_noise(smoother: Any, shrinkage: Shrinkage) -> Check:
             "There is one cluster only, so there is nothing to compare"
             + (
                 "."
-                if smoother.points_ is not None
+                if smoother.structure_.points is not None
                 else ": all rows get the same strength, which is uniform smoothing."
             ),
             "More rows, or n_clusters=2 and more, would show whether regions differ.",
@@ -130,7 +130,7 @@ def check_noise(smoother: Any, shrinkage: Shrinkage) -> Check:
 def check_dimensions(smoother: Any) -> Check:
     """Whether neighbors can be near."""
     key, title = "dimensions", "Are nearest neighbors near?"
-    dimensions = smoother.regions_.centers.shape[1]
+    dimensions = smoother.structure_.regions.centers.shape[1]
     if dimensions > MANY_DIMENSIONS:
         return Check(
             key,
@@ -185,7 +185,7 @@ def check_tiny_clusters(smoother: Any) -> Check:
     key, title = "tiny-clusters", "Has every cluster enough rows?"
     sizes = np.array([bounds.n_samples for bounds in smoother.cluster_bounds_])
     tiny = sizes < TINY_CLUSTER
-    merged = smoother.regions_.n_merged
+    merged = smoother.structure_.regions.n_merged
     joined = (
         f" {plural(merged, 'cluster was', 'clusters were')} too small and joined a "
         "neighbor."

@@ -156,7 +156,7 @@ def check_box(smoother: Any) -> Check:
     if at_zero.any() and smoother.alpha_ > 0.0:
         share = percent(float(at_zero.mean()), 0)
         found += f" {share} of the rows are not smoothed at all."
-        overlap = smoother.bayes_error_[smoother.region_labels_] > 0.0
+        overlap = smoother.decision_.bayes_error_of_samples(smoother.structure_) > 0.0
         if np.mean(at_zero & overlap) > 0.5:
             return Check(
                 key,

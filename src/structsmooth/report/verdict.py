@@ -63,7 +63,7 @@ def make_verdict(
         uniform_bias=smoother.uniform_bias_,
         saved=saved,
         difficulty=_difficulty(whole, largest),
-        reach=_reach(whole, smoother.regions_.centers.shape[1]),
+        reach=_reach(whole, smoother.structure_.regions.centers.shape[1]),
         smoothing=_smoothing(smoother, has_structure, saved),
         advice=_advice(smoother, has_structure, saved, checks),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import warnings
 from typing import Any
@@ -22,15 +21,17 @@ from structsmooth.cluster import (
     resolve_min_size,
     resolve_n_clusters,
 )
+from structsmooth.codec import bounds_from_arrays, from_text
 from structsmooth.errors import SampledClustersWarning
-from structsmooth.plain import bounds_from_plain
 from structsmooth.reduce import LinearReduction
+from structsmooth.settings import check_settings
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.spark import workers
 from structsmooth.spark.columns import Facts, features_array, label_values, look
 from structsmooth.spark.model import SparkStructuralSmootherModel
 from structsmooth.spark.params import SmootherParams
 from structsmooth.spark.stages import cluster_sizes, fit_assigner, fit_reduction
+from structsmooth.structure import Structure
 from structsmooth.validation import check_integer
 
 # Rows are drawn by a hash of what they hold: a task that is run again draws the same.
@@ -96,7 +97,9 @@ class SparkStructuralSmoother(
         )
         facts = look(rows, features, label)
         n_classes = len(facts.classes)
-        smoother._check_parameters(n_classes, (facts.n_rows, facts.n_features))
+        check_settings(
+            smoother.get_params(deep=False), n_classes, (facts.n_rows, facts.n_features)
+        )
 
         reduction = fit_reduction(
             rows, facts, settings["reducer"], settings["n_components"]
@@ -122,14 +125,19 @@ class SparkStructuralSmoother(
             sizes, centers = cluster_sizes(rows, assigner.n_clusters, width)
             min_size = resolve_min_size(settings["min_cluster_size"], n_classes)
             regions = merge_small(assigner, sizes, centers, min_size)
-            smoother.cluster_bounds_ = _bounds(
-                rows, regions, facts, width, settings, most
-            )
+            bounds = _bounds(rows, regions, facts, width, settings, most)
         finally:
             rows.unpersist()
-        model = SparkStructuralSmootherModel.of(
-            smoother, facts.classes, facts.n_features, reduction, regions
+        smoother.fit_structure(
+            Structure(
+                classes=facts.classes,
+                n_features=facts.n_features,
+                reduction=reduction,
+                regions=regions,
+                cluster_bounds=tuple(bounds),
+            )
         )
+        model = SparkStructuralSmootherModel.of(smoother)
         self._copyValues(model)
         return model
 
@@ -177,7 +185,9 @@ def _bounds(
         .applyInPandas(bound, workers.BOUNDS_SCHEMA)
         .collect()
     )
-    by_region = {r["region"]: bounds_from_plain(json.loads(r["bounds"])) for r in found}
+    by_region = {
+        row["region"]: bounds_from_arrays(from_text(row["bounds"]))[0] for row in found
+    }
     # Of a sample the fraction counts; what is known of all rows is told of all.
     return [
         bounds_of_sample(by_region[region], counts[region])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 from typing import Any
@@ -21,18 +22,26 @@ from pyspark.ml.util import (
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own)
 
-from structsmooth.assign import GaussianAssigner, NearestCenter
 from structsmooth.bounds import BayesErrorBounds
 from structsmooth.cluster import Regions
+from structsmooth.codec import (
+    assigner_from_arrays,
+    decision_from_arrays,
+    decision_to_arrays,
+    from_text,
+    reduction_from_arrays,
+    structure_from_arrays,
+    structure_to_arrays,
+    to_text,
+)
 from structsmooth.errors import FileFormatError
-from structsmooth.plain import bounds_from_plain, bounds_to_plain
-from structsmooth.reduce import LinearReduction
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.spark import workers
 from structsmooth.spark.columns import features_array, label_values
 from structsmooth.spark.params import SmootherParams
+from structsmooth.structure import Structure
 
-FORMAT, FORMAT_VERSION = "structsmooth.spark", 1
+FORMAT, FORMAT_VERSION = "structsmooth.spark", 2
 
 
 class SparkStructuralSmootherModel(Model, SmootherParams, MLReadable, MLWritable):
@@ -45,20 +54,8 @@ class SparkStructuralSmootherModel(Model, SmootherParams, MLReadable, MLWritable
     _smoother: StructuralSmoother
 
     @classmethod
-    def of(
-        cls,
-        smoother: StructuralSmoother,
-        classes: NDArray[Any],
-        n_features: int,
-        reduction: LinearReduction,
-        regions: Regions,
-    ) -> SparkStructuralSmootherModel:
-        """Return a model of a smoother that knows its clusters' bounds."""
-        smoother.classes_, smoother.n_features_in_ = classes, n_features
-        smoother.reduction_, smoother.regions_ = reduction, regions
-        smoother.points_ = smoother.suspects_ = None
-        smoother.cluster_labels_ = regions.labels
-        smoother._solve(len(classes))
+    def of(cls, smoother: StructuralSmoother) -> SparkStructuralSmootherModel:
+        """Return the model of a fitted smoother."""
         model = cls()
         model._smoother = smoother
         return model
@@ -101,7 +98,8 @@ class SparkStructuralSmootherModel(Model, SmootherParams, MLReadable, MLWritable
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         smoother = self._smoother
-        reduction, regions = smoother.reduction_, smoother.regions_
+        reduction = smoother.structure_.reduction
+        regions = smoother.structure_.regions
         find = workers.assigner(lambda X: regions.assign(reduction.transform(X)))
         cluster = find(features_array(dataset, self.getFeaturesCol()))
         names = [self.getOrDefault(f"{n}Col") for n in ("cluster", "strength")]
@@ -153,7 +151,7 @@ class _Writer(MLWriter):
 
     def saveImpl(self, path: str) -> None:  # noqa: N802 (Spark's name)
         DefaultParamsWriter.saveMetadata(self._model, path, self.sc)
-        text = json.dumps(_to_plain(self._model._smoother))
+        text = _to_json(self._model._smoother)
         self.sc.parallelize([text], 1).saveAsTextFile(os.path.join(path, "data"))
 
 
@@ -169,61 +167,75 @@ class _Reader(MLReader):
             raise FileFormatError(
                 f"{path} is not a model of this structsmooth, or of a newer one"
             )
-        model = _from_plain(self._cls, plain)
+        model = self._cls.of(_from_json(plain))
         model._resetUid(metadata["uid"])
         DefaultParamsReader.getAndSetParams(model, metadata)
         return model
 
 
-def _to_plain(smoother: StructuralSmoother) -> dict[str, Any]:
-    regions = smoother.regions_
-    return {
-        "format": FORMAT,
-        "version": FORMAT_VERSION,
-        "settings": smoother.get_params(deep=False),
-        "classes": smoother.classes_.tolist(),
-        "n_features": smoother.n_features_in_,
-        "reduction": _lists(vars(smoother.reduction_)),
-        "assigner": _lists(vars(regions.assigner)),
-        "centers": regions.centers.tolist(),
-        "region_of_cluster": regions.region_of_cluster.tolist(),
-        "n_merged": regions.n_merged,
-        "bounds": [bounds_to_plain(bounds) for bounds in smoother.cluster_bounds_],
-        "strengths": smoother.strengths_.tolist(),
-    }
+def _to_json(smoother: StructuralSmoother) -> str:
+    arrays = structure_to_arrays(smoother.structure_)
+    arrays |= decision_to_arrays(smoother.decision_)
+    return json.dumps(
+        {
+            "format": FORMAT,
+            "version": FORMAT_VERSION,
+            "settings": smoother.get_params(deep=False),
+            "arrays": to_text(arrays),
+        }
+    )
 
 
-def _from_plain(
-    cls: type[SparkStructuralSmootherModel], plain: dict[str, Any]
-) -> SparkStructuralSmootherModel:
+def _from_json(plain: dict[str, Any]) -> StructuralSmoother:
     smoother = StructuralSmoother(**plain["settings"])
-    smoother.cluster_bounds_ = [bounds_from_plain(entry) for entry in plain["bounds"]]
-    parts = _arrays(plain["assigner"])
-    assigner = (
-        NearestCenter(**parts) if "centers" in parts else GaussianAssigner(**parts)
+    if plain["version"] == 1:
+        return _from_first_format(smoother, plain)
+    arrays = from_text(plain["arrays"])
+    structure = structure_from_arrays(arrays)
+    return smoother.fit_structure(structure, decision_from_arrays(arrays, structure))
+
+
+def _from_first_format(
+    smoother: StructuralSmoother, plain: dict[str, Any]
+) -> StructuralSmoother:
+    """Return the smoother of a model that 0.1.0 has saved, with its strengths."""
+    parts = {
+        f"{name}_{field}": np.array(value)
+        for name in ("reduction", "assigner")
+        for field, value in plain[name].items()
+        if value is not None
+    }
+    classes = np.array(plain["classes"])
+    structure = Structure(
+        classes=classes,
+        n_features=plain["n_features"],
+        reduction=reduction_from_arrays(parts),
+        regions=Regions(
+            labels=np.empty(0, dtype=np.int64),
+            centers=np.array(plain["centers"]),
+            assigner=assigner_from_arrays(parts),
+            region_of_cluster=np.array(plain["region_of_cluster"], dtype=np.int64),
+            n_merged=plain["n_merged"],
+        ),
+        cluster_bounds=tuple(_bounds_of_first_format(b) for b in plain["bounds"]),
     )
-    regions = Regions(
-        labels=np.empty(0, dtype=np.int64),
-        centers=np.array(plain["centers"]),
-        assigner=assigner,
-        region_of_cluster=np.array(plain["region_of_cluster"], dtype=np.int64),
-        n_merged=plain["n_merged"],
+    decided = smoother.fit_structure(structure).decision_
+    strengths = np.array(plain["strengths"])
+    alpha = float(structure.cluster_weights @ strengths)
+    return smoother.fit_structure(
+        structure, dataclasses.replace(decided, strengths=strengths, alpha=alpha)
     )
-    reduction = LinearReduction(**_arrays(plain["reduction"]))
-    model = cls.of(
-        smoother,
-        np.array(plain["classes"]),
-        plain["n_features"],
-        reduction,
-        regions,
+
+
+def _bounds_of_first_format(plain: dict[str, Any]) -> BayesErrorBounds:
+    pairs = np.array(plain["crossing_pairs"], dtype=np.int64).reshape(-1, 2)
+    counts = np.array(plain["crossing_counts"])
+    arrays = {
+        "crossing_pairs": pairs,
+        "crossing_counts": counts if len(counts) else pairs[:, 0],
+        "class_counts": np.array(plain["class_counts"], dtype=np.int64),
+    }
+    pairs_of_numbers = ("interval", "lower_interval", "upper_interval")
+    return BayesErrorBounds(
+        **plain | arrays | {name: tuple(plain[name]) for name in pairs_of_numbers}
     )
-    smoother.strengths_ = np.array(plain["strengths"])
-    return model
-
-
-def _lists(parts: dict[str, Any]) -> dict[str, Any]:
-    return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in parts.items()}
-
-
-def _arrays(parts: dict[str, Any]) -> dict[str, Any]:
-    return {k: np.array(v) if isinstance(v, list) else v for k, v in parts.items()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +12,7 @@ from pyspark.sql.functions import pandas_udf
 from threadpoolctl import threadpool_limits
 
 from structsmooth.bounds import region_bounds
-from structsmooth.plain import bounds_to_plain
+from structsmooth.codec import bounds_to_arrays, to_text
 
 BOUNDS_SCHEMA = "region int, bounds string"
 
@@ -60,7 +59,7 @@ def bounder(
             bounds = region_bounds(
                 np.ascontiguousarray(X[order]), coded[order], **settings
             )
-        text = json.dumps(bounds_to_plain(bounds))
+        text = to_text(bounds_to_arrays([bounds]))
         return pd.DataFrame({"region": [rows["region"].iloc[0]], "bounds": [text]})
 
     return bound

@@ -1,0 +1,59 @@
+"""The parameters of a smoother, checked before any work is done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from structsmooth.bounds import check_confidence
+from structsmooth.cluster import check_clusterer
+from structsmooth.reduce import check_reducer
+from structsmooth.strengths import resolve_alpha_beta
+from structsmooth.validation import (
+    check_choice,
+    check_flag,
+    check_integer,
+    check_n_jobs,
+)
+
+CHOICES = {
+    "regions": ("cluster", "point"),
+    "ties": ("index", "average"),
+    "spread": ("even", "overlap"),
+}
+FLAGS = ("correct_forced_edges", "shrink", "ignore_suspects")
+
+
+def check_settings(
+    settings: Mapping[str, Any], n_classes: int, shape: tuple[int, int]
+) -> None:
+    """Refuse what can be refused before any work is done.
+
+    Parameters
+    ----------
+    settings : mapping
+        The parameters of a `StructuralSmoother` by name.
+    n_classes : int
+        Number of classes K.
+    shape : tuple of int
+        Rows and features of the data.
+    """
+    alpha, beta = settings["alpha"], settings["beta"]
+    resolve_alpha_beta(alpha, beta, np.zeros(1), np.ones(1), n_classes)
+    check_reducer(settings["reducer"], settings["n_components"], shape)
+    check_clusterer(
+        settings["clusterer"],
+        settings["n_clusters"],
+        settings["min_cluster_size"],
+        shape[0],
+    )
+    for name, choices in CHOICES.items():
+        check_choice(settings[name], name, choices)
+    check_confidence(settings["confidence"])
+    for name in FLAGS:
+        check_flag(settings[name], name)
+    if settings["n_neighbors"] != "auto":
+        check_integer(settings["n_neighbors"], "n_neighbors", 1, shape[0] - 1)
+    check_n_jobs(settings["n_jobs"])

@@ -1,0 +1,123 @@
+"""Structure: all that was found in the data, and nothing that was decided.
+
+To measure is slow and done once: in memory, out of core or by Spark. To decide how much
+to smooth takes microseconds, and can be done as often as one likes with
+`structsmooth.decision.decide`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structsmooth.bounds import BayesErrorBounds, combine_bounds
+from structsmooth.cluster import Regions
+from structsmooth.errors import InvalidInputError
+from structsmooth.points import Place, Points
+from structsmooth.reduce import Reduction
+from structsmooth.rowkeys import row_keys
+from structsmooth.suspects import Suspects
+
+# Sparse features with more columns than this would not fit into memory as dense ones.
+MOST_DENSE_COLUMNS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """What was found in the data.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (K,)
+        The labels, sorted.
+    n_features : int
+        Features of a row as it is given.
+    reduction : Reduction
+        How rows are reduced.
+    regions : Regions
+        The clusters: which one each training row belongs to, and how to find that of
+        another row.
+    cluster_bounds : tuple of BayesErrorBounds
+        Everything known of each cluster's Bayes error.
+    points : Points or None
+        The neighborhoods of the samples, if they were asked for.
+    suspects : Suspects or None
+        Training rows whose labels look like mistakes, if they were looked for.
+    """
+
+    classes: NDArray[Any]
+    n_features: int
+    reduction: Reduction
+    regions: Regions
+    cluster_bounds: tuple[BayesErrorBounds, ...]
+    points: Points | None = None
+    suspects: Suspects | None = None
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes K."""
+        return len(self.classes)
+
+    @property
+    def n_dimensions(self) -> int:
+        """Features after the reduction."""
+        return int(self.regions.centers.shape[1])
+
+    @property
+    def cluster_labels(self) -> NDArray[np.int64]:
+        """Cluster of each training row."""
+        return self.regions.labels
+
+    @cached_property
+    def whole(self) -> BayesErrorBounds:
+        """Bounds on the Bayes error of the whole data set."""
+        return combine_bounds(self.cluster_bounds)
+
+    @cached_property
+    def cluster_weights(self) -> NDArray[np.float64]:
+        """Share of the rows in each cluster."""
+        sizes = np.array([bounds.n_samples for bounds in self.cluster_bounds])
+        return np.asarray(sizes / sizes.sum())
+
+    def place(
+        self, X: Any, n_jobs: int | None = None, *, with_neighbors: bool = False
+    ) -> Place:
+        """Return where rows are: in which cluster, and near which training rows.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix of shape (m, d)
+            Checked features, of new rows or of those fitted.
+        n_jobs : int, optional
+            Threads.
+        with_neighbors : bool, default=False
+            Whether the neighbors of training rows are wanted too, if there are points.
+        """
+        features = self.reduction.transform(X)
+        if self.points is None:
+            return Place(self.regions.assign(features))
+        features = self.regions.within_reach(dense_for_neighbors(features))
+        return self.points.place(
+            features,
+            self.regions.assign(features),
+            row_keys(X),
+            n_jobs,
+            with_neighbors=with_neighbors,
+        )
+
+
+def dense_for_neighbors(features: Any) -> Any:
+    """Return features in which neighbors can be looked for."""
+    if not hasattr(features, "toarray"):
+        return features
+    if features.shape[1] > MOST_DENSE_COLUMNS:
+        raise InvalidInputError(
+            "regions='point' and ignore_suspects=True look for neighbors among at "
+            f"most {MOST_DENSE_COLUMNS} columns of a sparse X, got "
+            f"{features.shape[1]}; reduce them first, as reducer='pca' does"
+        )
+    return features.toarray()
