@@ -222,7 +222,7 @@ def fit_points(
         limits[~speaks] = (n_classes - 1) / n_classes
     # Equal rows get the same, whoever is whose neighbor among them.
     group = groups_of_keys(keys)
-    fractions = _mean_of_groups(_mean_around(near, disagreement), group)
+    fractions = _mean_of_groups(mean_around(near, disagreement), group)
     center, reliability = float(fractions.mean()), 1.0
     if shrink:
         reliability = _reliability(near, coded, halves_of_rows(keys, coded))
@@ -279,7 +279,7 @@ def _reliability(
     """
     n_classes = int(coded.max()) + 1
     first, second = (
-        _mean_around(near, _disagreement(near, coded, part, n_classes))
+        mean_around(near, _disagreement(near, coded, part, n_classes))
         for part in (half, ~half)
     )
     known = ~(np.isnan(first) | np.isnan(second))
@@ -407,7 +407,7 @@ def _most_frequent_of_many(
 
 
 @kernel
-def _mean_around(
+def mean_around(
     near: NDArray[np.int64], values: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the mean over each row and its neighbors, of the values that are known."""
