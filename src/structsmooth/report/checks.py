@@ -159,6 +159,7 @@ def check_saturation(smoother: Any) -> Check:
     full = np.array(
         [bounds.crossing_fraction >= ceiling for bounds in smoother.cluster_bounds_]
     )
+    full &= ~says_little(smoother.cluster_bounds_)  # which reach it by chance
     share = float(smoother.cluster_weights_[full].sum())
     if not full.any():
         return Check(
