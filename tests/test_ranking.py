@@ -126,7 +126,7 @@ def test_tables_mark_clusters_that_say_little(seen, tmp_path, capsys):
     ]
     page = render_html(build_report(smoother, view))
     assert page.count(">says little<") == little.sum()
-    assert [int(mark) for mark in re.findall(r'data-little="(\d)"', page)] == sorted(
+    assert [int(mark) for mark in re.findall(r'" data-little="(\d)"', page)] == sorted(
         little.astype(int)
     )
     summary = {"data": "census", "files": [], **summarize(smoother, [])}
