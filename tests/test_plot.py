@@ -17,6 +17,7 @@ from structsmooth.plot import (
     plot_map,
     plot_strengths,
 )
+from structsmooth.ranking import order_of_regions
 
 mpl.use("Agg")
 
@@ -135,10 +136,10 @@ def test_strengths_stand_over_bayes_errors_beside_the_uniform_line(fitted):
     np.testing.assert_allclose(intervals, expected)
 
 
-def test_clusters_are_sorted_by_their_bayes_error(fitted):
+def test_clusters_are_sorted_by_what_is_certain_of_their_bayes_error(fitted):
     ax = plot_clusters(fitted)
     bounds = [part[:, 0] for part in ax.collections[1].get_segments()]
-    order = np.argsort(fitted.bayes_error_lower_, kind="stable")
+    order = order_of_regions(fitted.cluster_bounds_)[::-1]
     both = (fitted.bayes_error_lower_[order], fitted.bayes_error_upper_[order])
     np.testing.assert_allclose(bounds, np.column_stack(both))
     assert [text.get_text() for text in ax.get_yticklabels()] == [str(c) for c in order]

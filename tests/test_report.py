@@ -122,12 +122,12 @@ def test_everything_has_a_label(evil):
     assert headings.count("h1") == 1
 
 
-def test_the_table_has_a_row_for_each_cluster_strongest_first(evil):
+def test_the_table_has_a_row_for_each_cluster_hard_for_certain_first(evil):
     page = Page(render_html(evil))
     rows = [a for tag, a in page.elements if tag == "tr" and "data-cluster" in a]
     assert len(rows) == len(evil.clusters)
-    strengths = [float(row["data-strength"]) for row in rows]
-    assert strengths == sorted(strengths, reverse=True)
+    ends = [(row["data-little"] == "0", float(row["data-low"])) for row in rows]
+    assert ends == sorted(ends, reverse=True)
 
 
 def test_the_json_has_the_same_content(digits, tmp_path):

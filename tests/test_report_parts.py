@@ -35,7 +35,14 @@ from structsmooth.report.rowchecks import (
     check_ties,
 )
 from structsmooth.report.viewfile import load_view, save_view
-from structsmooth.report.words import listed, number, percent, plural, short
+from structsmooth.report.words import (
+    listed,
+    number,
+    percent,
+    percents,
+    plural,
+    short,
+)
 from structsmooth.suspects import Suspects
 
 
@@ -128,14 +135,15 @@ def test_the_most_ambiguous_rows_of_each_cluster_are_kept(seen):
     smoother, view, X, y = seen
     for cluster in range(len(smoother.strengths_)):
         inside = np.flatnonzero(smoother.cluster_labels_ == cluster)
-        values = []
-        for row in inside:
-            gaps = np.linalg.norm(X[inside] - X[row], axis=1)
-            ones = y[inside[np.argsort(gaps)][:11]].sum()
-            values.append(ones * (11 - ones) / 55)
-        most = [value for value in sorted(values, reverse=True) if value > 0][:8]
-        kept = view.ambiguity[view.ambiguous_clusters == cluster]
-        assert kept.tolist() == pytest.approx(most)
+        gaps = np.linalg.norm(X[inside][:, np.newaxis] - X[inside], axis=2)
+        near = np.argsort(gaps, axis=1)[:, :11]  # each row and its neighbors
+        ones = y[inside][near].sum(axis=1)
+        own = ones * (11 - ones) / 55
+        around = own[near].mean(axis=1)[own > 0]
+        kept = view.ambiguous_clusters == cluster
+        most = np.sort(around)[::-1][:8]
+        np.testing.assert_allclose(view.ambiguity_around[kept], most)
+    assert (np.diff(view.ambiguity_around) <= 1e-9).all()
 
 
 def test_large_data_are_sampled_and_the_view_says_so(overlapping, monkeypatch):
@@ -159,18 +167,29 @@ def test_equal_rows_are_found_with_and_without_equal_labels(overlapping):
     assert view.conflict_share == pytest.approx(2 / 400)
 
 
-def test_only_so_many_pictures_are_taken_those_of_the_hardest(seen, monkeypatch):
+def test_only_so_many_pictures_are_taken_those_of_the_most_ambiguous(seen, monkeypatch):
     smoother, _, X, y = seen
     monkeypatch.setattr("structsmooth.report.view.MOST_PICTURES", 3)
     images = np.broadcast_to(np.arange(400, dtype=np.uint8)[:, None, None], (400, 4, 4))
     few = make_view(smoother, X, y, images)
-    shown = few.picture_of >= 0
-    assert shown.sum() == len(few.pictures) == 3
-    errors = smoother.bayes_error_lower_[few.ambiguous_clusters]
-    assert errors[shown].min() >= errors[~shown].max()
-    for place in np.flatnonzero(shown):
-        picture = few.pictures[few.picture_of[place]]
-        assert (picture == few.ambiguous[place] % 256).all()
+    assert len(few.ambiguous) > 3
+    assert few.picture_of.tolist()[:4] == [0, 1, 2, -1]
+    assert len(few.pictures) == 3
+    for picture, row in zip(few.pictures, few.ambiguous, strict=False):
+        assert (picture == row % 256).all()
+
+
+def test_a_view_of_an_earlier_version_counts_as_none(seen, tmp_path):
+    save_view(seen[1], tmp_path / "view.npz")
+    with np.load(tmp_path / "view.npz") as bundle:
+        arrays = dict(bundle)
+    del arrays["ambiguity_around"]
+    np.savez(tmp_path / "view.npz", **arrays)
+    with pytest.raises(FileFormatError, match="damaged"):
+        load_view(tmp_path / "view.npz", 2, len(seen[0].strengths_))
+    del arrays["n_unranked"]
+    np.savez(tmp_path / "view.npz", **arrays)
+    assert load_view(tmp_path / "view.npz", 2, len(seen[0].strengths_)) is None
 
 
 def test_a_view_comes_back_from_its_file(seen, tmp_path):
@@ -211,8 +230,17 @@ def test_a_view_that_is_no_npz_file_is_refused(tmp_path):
             load_view(tmp_path / "view.npz", 2, 2)
 
 
-def bounds(n_samples=100, counts=(50, 50), crossing_fraction=0.1, tied=0.0):
+def bounds(
+    n_samples=100,
+    counts=(50, 50),
+    crossing_fraction=0.1,
+    tied=0.0,
+    lower=0.1,
+    interval=(0.05, 0.2),
+):
     return SimpleNamespace(
+        lower=lower,
+        interval=interval,
         n_samples=n_samples,
         class_counts=np.array(counts),
         crossing_fraction=crossing_fraction,
@@ -267,6 +295,16 @@ def test_tiny_clusters_are_warned_of():
     found = check_tiny_clusters(smoother_of(bounds(29), bounds(71)))
     assert found.status == "warn"
     assert "29.0\u00a0%" in found.finding
+    assert "It may be like the others and says little" in found.finding
+    several = smoother_of(bounds(9), bounds(9), bounds(9, lower=0.9), bounds(100))
+    found = check_tiny_clusters(several).finding
+    assert "All of them may be like the others and say little" in found
+    harder = bounds(9, lower=0.9, interval=(0.8, 0.95))
+    found = check_tiny_clusters(smoother_of(bounds(9), harder, bounds(100))).finding
+    assert "1 of them may be like the others and says little: its strength" in found
+    # None is told apart if all are tiny, so nothing is said of some.
+    found = check_tiny_clusters(smoother_of(bounds(9), bounds(9))).finding
+    assert "like the others" not in found
 
 
 def test_clusters_of_one_class_are_fine_until_they_are_most():
@@ -301,6 +339,8 @@ def test_saturated_bounds_warn_and_fail_when_they_are_most():
     assert check_saturation(smoother_of(free, free)).status == "pass"
     assert check_saturation(smoother_of(full, free)).status == "warn"
     assert check_saturation(smoother_of(full, full, free)).status == "fail"
+    by_chance = bounds(12, crossing_fraction=0.6)
+    assert check_saturation(smoother_of(by_chance, free)).status == "pass"
 
 
 def test_ties_are_warned_of_unless_they_are_averaged():
@@ -440,6 +480,8 @@ def test_numbers_are_written_as_people_read_them():
     assert plural(2, "class", "classes") == "2\u00a0classes"
     assert listed(["a"]) == "a"
     assert listed(["a", "b", "c"]) == "a, b and c"
+    assert percents(0.1, 0.2) == "10.0 to 20.0\u00a0%"
+    assert percents(0.25, 0.2501) == "25.0\u00a0%"
     assert listed(list("abcdefg"), 2) == "a, b and 5 more"
     assert short("a\nb") == "a\ufffdb"
     assert len(short("a" * 100)) == 40

@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from structsmooth.compare.result import Comparison
+from structsmooth.shrinkage import FEW_ROWS
 
 MOST_ROWS = 20
 
@@ -29,15 +30,22 @@ def print_summary(
     )
     table.add_column("cluster", justify="right", no_wrap=True)
     table.add_column("rows", justify="right", no_wrap=True)
-    # The one column that gives way on a narrow screen; the others take 58 places.
-    table.add_column("classes", no_wrap=True, max_width=max(9, console.width - 58))
+    n_little = sum(row["says_little"] for row in rows)
+    # The one column that gives way on a narrow screen; the others take 58 places, and
+    # a remark nine.
+    room = console.width - (67 if n_little else 58)
+    table.add_column("classes", no_wrap=True, max_width=max(9, room))
     table.add_column("Bayes error, %", justify="right", no_wrap=True)
     table.add_column(f"{confidence:.0%} interval", justify="right", no_wrap=True)
     table.add_column("strength", justify="right", no_wrap=True)
+    if n_little:
+        table.add_column("", no_wrap=True)
     shown = rows if len(rows) <= MOST_ROWS else rows[:12] + [{}] + rows[-5:]
     for row in shown:
-        table.add_row(*(_cells(row) if row else ["..."] * 6))
+        table.add_row(*(_cells(row, n_little > 0) if row else ["..."] * 6))
     console.print(table)
+    if n_little:
+        console.print(_about_little(n_little), soft_wrap=True)
 
     bounds, bias = summary["bayes_error"], summary["bayes_error_bias"]
     strength = summary["strength"]
@@ -75,8 +83,17 @@ def _about_suspects(number: int) -> str:
     )
 
 
-def _cells(row: dict[str, Any]) -> list[str]:
-    return [
+def _about_little(n_clusters: int) -> str:
+    one = n_clusters == 1
+    return (
+        f"{n_clusters} cluster{'' if one else 's'} with few rows (fewer than "
+        f"{FEW_ROWS}) may be like the others: {'it says' if one else 'they say'} "
+        f"little, so {'it comes' if one else 'they come'} last."
+    )
+
+
+def _cells(row: dict[str, Any], with_remark: bool) -> list[str]:
+    cells = [
         str(row["cluster"]),
         str(row["size"]),
         _text(row["classes"]),
@@ -84,6 +101,7 @@ def _cells(row: dict[str, Any]) -> list[str]:
         _range(row["interval_low"], row["interval_high"]),
         f"{row['strength']:.4f}",
     ]
+    return [*cells, "few rows" if row["says_little"] else ""] if with_remark else cells
 
 
 def _text(value: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.utils import estimator_html_repr
 
-# Clusters in the table, the strongest smoothed first.
+# Clusters in the table, those that are hard for certain first.
 MOST_ROWS = 6
 _CELL = "padding:2px 12px 2px 0;text-align:left"
 _NUMBER = "padding:2px 12px 2px 0;text-align:right;white-space:nowrap"
@@ -64,7 +64,8 @@ def html_of(smoother: Any) -> str:
     body = "".join(
         f'<tr><th scope="row" style="{_NUMBER}">{row.cluster}</th>'
         f'<td style="{_NUMBER}">{row.size}</td>'
-        f'<td style="{_NUMBER}">{percents(row.lower, row.upper)}</td>'
+        f'<td style="{_NUMBER}">{percents(row.lower, row.upper)}'
+        f"{', says little' if row.says_little else ''}</td>"
         f'<td style="{_NUMBER}">{strength(row.strength)}</td>'
         f'<td style="{_CELL}">{escape(row.classes)}</td></tr>'
         for row in report.clusters[:MOST_ROWS]

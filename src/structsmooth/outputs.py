@@ -19,6 +19,7 @@ from structsmooth.bounds import BayesErrorBounds
 from structsmooth.epsilon import epsilon_from_alpha
 from structsmooth.errors import FileFormatError
 from structsmooth.files import OutputError, wrapped_errors
+from structsmooth.ranking import order_of_regions, says_little
 from structsmooth.report import Report, build_report, make_view, write_report
 from structsmooth.report.pictures import image_layout
 from structsmooth.report.view import View
@@ -45,16 +46,18 @@ OF_EARLIER_FITS = {
 }
 WITHOUT_VIEW = (
     f"The map and the most ambiguous samples are left out: this result has no "
-    f"{VIEW_NAME}, it was written by an earlier version. Fit again to see them."
+    f"{VIEW_NAME}, or an older one; it was written by an earlier version. Fit again to "
+    "see them."
 )
 # Larger soft labels are left to `structsmooth labels`; float32, in bytes.
 LARGEST_SOFT_LABELS = 2 * 1024**3
 
 
 def cluster_table(smoother: StructuralSmoother) -> list[dict[str, Any]]:
-    """Return one row for each cluster, the strongest smoothing first."""
+    """Return one row for each cluster, those that are hard for certain first."""
     rows = []
-    for cluster in np.argsort(-smoother.strengths_, kind="stable"):
+    little = says_little(smoother.cluster_bounds_)
+    for cluster in order_of_regions(smoother.cluster_bounds_):
         bounds = smoother.cluster_bounds_[cluster]
         rows.append(
             {
@@ -68,6 +71,7 @@ def cluster_table(smoother: StructuralSmoother) -> list[dict[str, Any]]:
                 "interval_low": bounds.interval[0],
                 "interval_high": bounds.interval[1],
                 "strength": float(smoother.strengths_[cluster]),
+                "says_little": bool(little[cluster]),
             }
         )
     return rows

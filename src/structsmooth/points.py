@@ -229,7 +229,7 @@ def fit_points(
     limits = _trivial_errors(near, coded, n_classes)
     # Equal rows get the same, whoever is whose neighbor among them.
     group = groups_of_keys(keys)
-    fractions = _mean_of_groups(_mean_around(near, disagreement), group)
+    fractions = _mean_of_groups(mean_around(near, disagreement), group)
     if speaks is not None and not speaks.all():
         lower = np.minimum(lower_bounds(fractions, n_classes), limits)
         mean = fraction_of_bound(float(lower[speaks].mean()), n_classes)
@@ -282,7 +282,7 @@ def _reliability(
     """
     n_classes = int(coded.max()) + 1
     first, second = (
-        _mean_around(near, _disagreement(near, coded, part, n_classes))
+        mean_around(near, _disagreement(near, coded, part, n_classes))
         for part in (half, ~half)
     )
     known = ~(np.isnan(first) | np.isnan(second))
@@ -410,7 +410,7 @@ def _most_frequent_of_many(
 
 
 @kernel
-def _mean_around(
+def mean_around(
     near: NDArray[np.int64], values: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the mean over each row and its neighbors, of the values that are known."""

@@ -1,4 +1,4 @@
-"""Reports of four kinds of data, and a browser to open them in.
+"""Reports of several kinds of data, and a browser to open them in.
 
 Not part of the plain test run: `make test-browser` brings Chromium and runs this.
 """
@@ -13,6 +13,7 @@ from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from sklearn.datasets import load_digits
 
+from censuslike import census
 from structsmooth import StructuralSmoother
 
 EVIL = ["<script>alert(1)</script>", "</script><img src=x onerror=alert(2)>"]
@@ -56,6 +57,10 @@ def image_data():
     return X, y, {}
 
 
+def census_data():
+    return *census(), {"n_clusters": 46, "reducer": "none"}
+
+
 @pytest.fixture(scope="session")
 def reports(tmp_path_factory):
     """The addresses of the reports by name."""
@@ -66,6 +71,7 @@ def reports(tmp_path_factory):
         "image": image_data,
         "tiny": tiny_data,
         "point": binary_data,
+        "census": census_data,
     }
     addresses = {}
     for name, make in makers.items():

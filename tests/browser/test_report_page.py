@@ -69,7 +69,9 @@ def test_everything_is_drawn(visit, name, dark):
     assert colors_of(browser, "overlap-canvas")[0] > 1
     n_clusters = len(shown_rows(browser))
     assert len(all_of(browser, "#strengths-chart .dot")) == n_clusters
-    assert len(all_of(browser, "#samples-list li")) > 0
+    # Six rows do not have ten neighbors each, and the page says so.
+    assert bool(all_of(browser, "#samples-list li")) == (name != "tiny")
+    assert "No row is ranked" in one(browser, "#samples").text or name != "tiny"
     assert one(browser, "#verdict-title").text.endswith("%.")
 
 
@@ -98,7 +100,7 @@ def test_names_that_look_like_markup_stay_text(visit):
     assert "<script>alert(1)</script>" in one(browser, "#samples-list").text
 
 
-@pytest.mark.parametrize("name", ["binary", "hundred", "image"])
+@pytest.mark.parametrize("name", ["binary", "hundred", "image", "census"])
 def test_the_table_sorts_by_every_heading_both_ways(visit, name):
     browser = visit(name)
     for key in ("size", "strength", "lower", "low", "cluster"):
@@ -107,10 +109,32 @@ def test_the_table_sorts_by_every_heading_both_ways(visit, name):
         for _ in range(2):
             click(browser, heading.find_element(By.TAG_NAME, "button"))
             direction = heading.get_attribute("aria-sort")
-            orders[direction] = [float(row[key]) for row in shown_rows(browser)]
+            shown = shown_rows(browser)
+            if key not in ("size", "cluster"):  # the others come last, either way
+                marks = [row["little"] for row in shown]
+                assert marks == sorted(marks)
+                shown = [row for row in shown if row["little"] == "0"]
+            orders[direction] = [float(row[key]) for row in shown]
         assert orders["ascending"] == sorted(orders["ascending"])
         assert orders["descending"] == sorted(orders["descending"], reverse=True)
         assert len(all_of(browser, "#cluster-table th[aria-sort]")) == 1
+
+
+def test_what_says_little_is_at_the_end_of_every_list(visit):
+    browser = visit("census")
+    little = {row["cluster"] for row in shown_rows(browser) if row["little"] == "1"}
+    assert len(little) >= 10
+    options = all_of(browser, "#samples-cluster option")[1:]
+    values = [option.get_attribute("value") for option in options]
+    assert set(values[-len(little) :]) == little
+    assert values == [row["cluster"] for row in shown_rows(browser)]
+    cards = [card.text for card in all_of(browser, "#samples-list li")]
+    assert len(cards) == 12
+    assert not any(f"cluster {c}\n" in text for c in little for text in cards)
+    click(browser, one(browser, f"tr[data-cluster='{values[-1]}'] button"))
+    assert one(browser, "#samples-count").text == (
+        "This cluster has too few rows to rank its samples."
+    )
 
 
 def test_the_table_filters_by_class_number_and_difference(visit):

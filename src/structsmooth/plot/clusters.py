@@ -8,6 +8,7 @@ import numpy as np
 
 from structsmooth.drawing.palette import FEW, OTHER
 from structsmooth.plot.canvas import legend_above, percent, ready_axes, tidy
+from structsmooth.ranking import order_of_regions, says_little
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,7 +86,11 @@ def plot_strengths(smoother: Any, *, ax: Axes | None = None) -> Axes:
 
 
 def plot_clusters(smoother: Any, *, ax: Axes | None = None) -> Axes:
-    """Draw the bounds on the Bayes error of all clusters, sorted.
+    """Draw the bounds on the Bayes error of all clusters, sorted by what is certain.
+
+    The higher the low end of its interval, the higher a cluster stands. Clusters that
+    say little, because they have few rows and may be like the others, are gray and at
+    the bottom.
 
     Thick lines reach from the lower to the upper bound, thin ones from the low end of
     the lower bound's confidence interval to the high end of the upper one's. The
@@ -101,7 +106,7 @@ def plot_clusters(smoother: Any, *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib axes
-        With a line for each cluster, the hardest on top.
+        With a line for each cluster, those that are hard for certain on top.
 
     Examples
     --------
@@ -115,7 +120,9 @@ def plot_clusters(smoother: Any, *, ax: Axes | None = None) -> Axes:
     height = float(np.clip(1.2 + 0.13 * n_clusters, 2.4, 9.0))
     ax = ready_axes(smoother, ax, (5.6, height))
     lower, upper = smoother.bayes_error_lower_, smoother.bayes_error_upper_
-    order = np.argsort(lower, kind="stable")
+    order = order_of_regions(smoother.cluster_bounds_)[::-1]
+    little = says_little(smoother.cluster_bounds_)[order]
+    shades = np.where(little, OTHER, BLUE).tolist()
     places = np.arange(len(order))
     outer = np.array([smoother.cluster_bounds_[c].interval for c in order])
     whole = smoother.bayes_error_bounds_
@@ -141,14 +148,16 @@ def plot_clusters(smoother: Any, *, ax: Axes | None = None) -> Axes:
         places,
         lower[order],
         upper[order],
-        color=BLUE,
+        colors=shades,
         linewidth=thick,
-        label="lower to upper bound",
         zorder=3,
     )
-    ax.plot(
-        lower[order], places, "o", color=BLUE, markersize=thick, linestyle="", zorder=4
-    )
+    ax.scatter(lower[order], places, s=thick**2, c=shades, zorder=4)
+    names = {BLUE: "lower to upper bound"}
+    if little.any():
+        names[OTHER] = "the same, says little"
+    for shade, name in names.items():
+        ax.plot([], [], color=shade, linewidth=thick, label=name)
     many = len(order) > 60
     ax.set_yticks([] if many else places, [] if many else [str(c) for c in order])
     ax.tick_params(axis="y", labelsize=7, length=0)

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from structsmooth.bounds import BayesErrorBounds
 from structsmooth.drawing.palette import overlap_of_classes
 from structsmooth.epsilon import epsilon_from_alpha
+from structsmooth.ranking import order_of_regions, says_little
 from structsmooth.report.checks import make_checks
 from structsmooth.report.model import ClassRow, ClusterRow, Map, Report, Sample
 from structsmooth.report.pictures import png_uri
 from structsmooth.report.verdict import make_verdict
-from structsmooth.report.view import View
-from structsmooth.report.words import percent, short
+from structsmooth.report.view import N_NEIGHBORS, View
+from structsmooth.report.words import percent, plural, short
 from structsmooth.shrinkage import shrink_bounds
 from structsmooth.store import versions
 
@@ -66,7 +67,7 @@ def build_report(
         beta=float(smoother.beta_),
         label_smoothing=float(epsilon_from_alpha(smoother.alpha_, n_classes)),
         regions=str(smoother.regions),
-        verdict=make_verdict(smoother, shrinkage, checks),
+        verdict=make_verdict(smoother, shrinkage, checks, view),
         checks=checks,
         classes=tuple(
             ClassRow(str(label), int(size), float(edges))
@@ -78,6 +79,7 @@ def build_report(
         pairs=_pairs(whole),
         map=None if view is None else _map(view),
         samples=() if view is None else _samples(view),
+        unranked="" if view is None else _unranked(view),
         settings={
             key: value
             if isinstance(value, str | int | float | bool | None)
@@ -102,7 +104,7 @@ def _describe_classes(bounds: BayesErrorBounds, classes: NDArray[Any]) -> str:
 
 
 def _clusters(smoother: Any) -> tuple[ClusterRow, ...]:
-    """Return the clusters, the strongest smoothing first."""
+    """Return the clusters, those that are hard for certain first."""
     labels, strengths = smoother.cluster_labels_, smoother.strengths_
     followed = smoother.bayes_error_
     if smoother.structure_.points is not None:
@@ -110,8 +112,9 @@ def _clusters(smoother: Any) -> tuple[ClusterRow, ...]:
     by_cluster = np.argsort(labels, kind="stable")
     members = np.split(by_cluster, np.cumsum(np.bincount(labels))[:-1])
     center = smoother.bayes_error_bounds_.crossing_fraction
+    little = says_little(smoother.cluster_bounds_)
     rows = []
-    for cluster in np.argsort(-strengths, kind="stable").tolist():
+    for cluster in order_of_regions(smoother.cluster_bounds_).tolist():
         bounds = smoother.cluster_bounds_[cluster]
         inside = smoother.sample_strengths_[members[cluster]]
         low, high = bounds.upper_interval
@@ -130,7 +133,8 @@ def _clusters(smoother: Any) -> tuple[ClusterRow, ...]:
                 followed=float(followed[cluster]),
                 strength=float(strengths[cluster]),
                 strength_range=_pair(np.quantile(inside, (0.1, 0.9))),
-                differs=bool(center < low or center > high),
+                differs=bool((center < low or center > high) and not little[cluster]),
+                says_little=bool(little[cluster]),
                 pairs=_pairs(bounds),
             )
         )
@@ -194,6 +198,7 @@ def _samples(view: View) -> tuple[Sample, ...]:
                 cluster=int(view.ambiguous_clusters[place]),
                 label=int(view.ambiguous_classes[place]),
                 ambiguity=round(float(view.ambiguity[place]), 4),
+                ambiguity_around=round(float(view.ambiguity_around[place]), 4),
                 neighbors=tuple(
                     zip(classes[order].tolist(), counts[order].tolist(), strict=True)
                 ),
@@ -201,3 +206,17 @@ def _samples(view: View) -> tuple[Sample, ...]:
             )
         )
     return tuple(samples)
+
+
+def _unranked(view: View) -> str:
+    """Say which rows cannot be among the ambiguous ones, and why."""
+    if not view.n_unranked:
+        return ""
+    which = plural(view.n_unranked, "row is", "rows are")
+    if view.n_unranked == view.n_looked_at:
+        which = "No row is"
+    not_ranked = "ranked" if which.startswith("No") else "not ranked"
+    return (
+        f"{which} {not_ranked}, because fewer than {N_NEIGHBORS} neighbors are in the "
+        "same cluster, or because the cluster says little."
+    )

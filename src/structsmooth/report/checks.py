@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from structsmooth.ranking import says_little
 from structsmooth.report.model import FAIL, PASS, WARN, Check
 from structsmooth.report.rowchecks import (
     check_box,
@@ -17,10 +18,8 @@ from structsmooth.report.rowchecks import (
 )
 from structsmooth.report.view import View
 from structsmooth.report.words import number, percent, plural
-from structsmooth.shrinkage import Shrinkage
+from structsmooth.shrinkage import FEW_ROWS, Shrinkage
 
-# Fewer rows than this say little about a cluster.
-TINY_CLUSTER = 30
 # More reduced features than this, and neighbors begin not to be near.
 MANY_DIMENSIONS = 10
 # Of the clusters' differences less than this share is signal: mostly noise.
@@ -153,30 +152,33 @@ def check_dimensions(smoother: Any) -> Check:
 
 
 def check_saturation(smoother: Any) -> Check:
-    """Whether bounds have reached the highest value they can have."""
+    """Whether neighbors agree more often than by chance."""
     key, title = "saturation", "Do the bounds say anything everywhere?"
     n_classes = len(smoother.classes_)
     ceiling = (n_classes - 1) / n_classes
     full = np.array(
         [bounds.crossing_fraction >= ceiling for bounds in smoother.cluster_bounds_]
     )
+    full &= ~says_little(smoother.cluster_bounds_)  # which reach it by chance
     share = float(smoother.cluster_weights_[full].sum())
     if not full.any():
         return Check(
             key,
             title,
             PASS,
-            f"No cluster's bound is at its ceiling, {percent(ceiling)}.",
+            "In every cluster, neighbors agree more often than labels drawn at random "
+            "from equally frequent classes would.",
         )
     return Check(
         key,
         title,
         FAIL if share > 0.5 else WARN,
-        f"In {plural(int(full.sum()), 'cluster')} ({percent(share)} of the rows) the "
-        f"bound is at its ceiling, {percent(ceiling)}: there, neighbors agree no more "
-        "than labels drawn at random.",
-        "These features do not tell the classes apart there. Check that the labels "
-        "belong to the rows, or use other features.",
+        f"In {plural(int(full.sum()), 'cluster')} ({percent(share)} of the rows) at "
+        f"least {percent(ceiling)} of the neighbors have different labels: there, they "
+        "agree no more than labels drawn at random.",
+        "Where neighbors agree no more than labels drawn at random, these features do "
+        "not tell the classes apart: check that the labels belong to the rows, or use "
+        "other features.",
     )
 
 
@@ -184,7 +186,7 @@ def check_tiny_clusters(smoother: Any) -> Check:
     """Whether clusters have enough rows."""
     key, title = "tiny-clusters", "Has every cluster enough rows?"
     sizes = np.array([bounds.n_samples for bounds in smoother.cluster_bounds_])
-    tiny = sizes < TINY_CLUSTER
+    tiny = sizes < FEW_ROWS
     merged = smoother.structure_.regions.n_merged
     joined = (
         f" {plural(merged, 'cluster was', 'clusters were')} too small and joined a "
@@ -206,10 +208,29 @@ def check_tiny_clusters(smoother: Any) -> Check:
         title,
         WARN,
         f"{plural(int(tiny.sum()), 'cluster has', 'clusters have')} fewer than "
-        f"{TINY_CLUSTER} rows ({percent(share)} of all), which says little." + joined,
-        f"Take fewer clusters (n_clusters), or min_cluster_size={TINY_CLUSTER}."
+        f"{FEW_ROWS} rows ({percent(share)} of all)."
+        + _about_little(int(tiny.sum()), smoother.cluster_bounds_)
+        + joined,
+        f"Take fewer clusters (n_clusters), or min_cluster_size={FEW_ROWS}."
         if len(sizes) > 1
         else "More rows would say more.",
+    )
+
+
+def _about_little(n_tiny: int, clusters: Any) -> str:
+    """Say what becomes of tiny clusters that may be like the others."""
+    n_little = int(np.count_nonzero(says_little(clusters)))
+    if not n_little:
+        return " So few rows say little about a cluster."
+    who = "All of them" if n_little == n_tiny else f"{number(n_little)} of them"
+    if n_tiny == 1:
+        who = "It"
+    strength = "its strength follows" if n_little == 1 else "their strengths follow"
+    comes = "it comes" if n_little == 1 else "they come"
+    return (
+        f" {who} may be like the others and {'says' if n_little == 1 else 'say'} "
+        f"little: {strength} the mean of the others, and {comes} last where clusters "
+        "are listed."
     )
 
 

@@ -54,6 +54,7 @@ def page_data(report: Report) -> dict[str, Any]:
                 "strength": _round(row.strength),
                 "range": [_round(end) for end in row.strength_range],
                 "classes": row.classes,
+                "little": row.says_little,
                 "members": [number for number, _ in row.members[:MOST_MEMBERS]],
                 "pairs": _pairs_among(
                     row.pairs, set(kept), MOST_PAIRS // max(1, len(shown))
@@ -67,7 +68,6 @@ def page_data(report: Report) -> dict[str, Any]:
                 "row": sample.row,
                 "cluster": sample.cluster,
                 "label": sample.label,
-                "ambiguity": sample.ambiguity,
                 "near": sample.neighbors,
                 "picture": sample.picture,
             }
@@ -77,10 +77,9 @@ def page_data(report: Report) -> dict[str, Any]:
 
 
 def _samples_shown(report: Report) -> list[Sample]:
-    """Return the samples of the clusters shown, those with a picture first."""
+    """Return the samples of the clusters shown, in their order."""
     shown = {row.cluster for row in report.clusters[:MOST_CLUSTERS]}
     inside = [sample for sample in report.samples if sample.cluster in shown]
-    inside.sort(key=lambda sample: sample.picture is None)
     return inside[:MOST_SAMPLES]
 
 

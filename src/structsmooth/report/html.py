@@ -12,6 +12,7 @@ from structsmooth.errors import InvalidInputError
 from structsmooth.report import words
 from structsmooth.report.figures import MOST_CLUSTERS, page_data, pair_rows
 from structsmooth.report.model import Report
+from structsmooth.shrinkage import FEW_ROWS
 
 SCRIPTS = ("core.js", "map.js", "strengths.js", "overlap.js", "table.js", "samples.js")
 
@@ -54,6 +55,7 @@ def render_html(report: Report) -> str:
         verdict=report.verdict,
         counts=counts,
         clusters=report.clusters[:MOST_CLUSTERS],
+        few_rows=FEW_ROWS,
         n_left=len(report.clusters) - MOST_CLUSTERS,
         pairs=pair_rows(report, 10),
         scale=_scale(report),

@@ -122,7 +122,11 @@ class ClusterRow:
     strength_range : tuple of float
         10th and 90th percentile of its samples' strengths.
     differs : bool
-        Whether its interval leaves out the crossing fraction of the whole.
+        Whether its interval leaves out the crossing fraction of the whole, and it does
+        not say little.
+    says_little : bool
+        Whether it has fewer than 30 rows and an interval that holds the mean Bayes
+        error: it may be like the others, and is listed after them.
     pairs : tuple of (int, int, float)
         Classes joined by tree edges, and by how many.
     """
@@ -141,6 +145,7 @@ class ClusterRow:
     strength: float
     strength_range: tuple[float, float]
     differs: bool
+    says_little: bool
     pairs: tuple[tuple[int, int, float], ...]
 
 
@@ -163,12 +168,17 @@ class Map:
 
 @dataclass(frozen=True)
 class Sample:
-    """An ambiguous row: its number, and the classes of its neighbors with counts."""
+    """An ambiguous row: its number, and the classes of its neighbors with counts.
+
+    ``ambiguity`` is the share of unequal pairs among its label and theirs, and
+    ``ambiguity_around`` the mean of that over the row and its neighbors.
+    """
 
     row: int
     cluster: int
     label: int
     ambiguity: float
+    ambiguity_around: float
     neighbors: tuple[tuple[int, int], ...]
     picture: str | None
 
@@ -189,7 +199,10 @@ class Report:
     regions : str
         "cluster" or "point".
     verdict, checks, classes, clusters, samples
-        See their classes.
+        See their classes. Clusters that are hard for certain come first, and those that
+        say little last; samples are in the order of the mean ambiguity around them.
+    unranked : str
+        Which rows cannot be among the samples, and why; empty if all can.
     pairs : tuple of (int, int, float)
         Classes joined by tree edges of all clusters, and by how many, most first.
     map : Map or None
@@ -217,6 +230,7 @@ class Report:
     pairs: tuple[tuple[int, int, float], ...]
     map: Map | None
     samples: tuple[Sample, ...]
+    unranked: str
     settings: dict[str, Any]
     versions: dict[str, str]
     made_with: str

@@ -33,8 +33,8 @@ def check_rare_classes(smoother: Any) -> Check:
         WARN,
         f"{plural(len(rare), 'class has', 'classes have')} fewer than {RARE_CLASS} "
         f"rows: {names}.",
-        "Collect more rows of them, or join them with another class: so few say little "
-        "about where they overlap with others.",
+        "Collect more rows of the rare classes, or join them with other ones: so few "
+        "rows say little about where a class overlaps with others.",
     )
 
 
@@ -53,8 +53,9 @@ def check_suspects(smoother: Any) -> Check:
         f"{plural(len(suspects), 'label')} of {number(n_rows)} "
         f"({percent(len(suspects) / n_rows)}) {are}: nearly all neighbors have "
         f"another one. The most certain first, by row number from 0: {first}.",
-        "Look at them, and mend the labels or leave the rows out of the training: "
-        "smoothing is no cure for wrong labels. They were not taken for overlap.",
+        "Look at the rows whose labels look like mistakes, and mend the labels or "
+        "leave the rows out of the training: smoothing is no cure for wrong labels. "
+        "These rows were not taken for overlap.",
     )
 
 
@@ -163,7 +164,7 @@ def check_box(smoother: Any) -> Check:
                 title,
                 WARN,
                 found,
-                "Classes overlap there: a smaller beta, or a larger alpha, would "
-                "smooth more of them.",
+                "Most rows are not smoothed although classes overlap around them: a "
+                "smaller beta, or a larger alpha, would smooth more of them.",
             )
     return Check(key, title, PASS, found)

@@ -7,6 +7,7 @@ from typing import Any
 from structsmooth.epsilon import epsilon_from_alpha
 from structsmooth.report.checks import MANY_DIMENSIONS, is_signal_around_points
 from structsmooth.report.model import PASS, Check, Verdict
+from structsmooth.report.view import View
 from structsmooth.report.words import percent, percents, plural, points, short, strength
 from structsmooth.shrinkage import Shrinkage
 
@@ -25,7 +26,10 @@ SMALL_SAVING = 0.02
 
 
 def make_verdict(
-    smoother: Any, shrinkage: Shrinkage, checks: tuple[Check, ...]
+    smoother: Any,
+    shrinkage: Shrinkage,
+    checks: tuple[Check, ...],
+    view: View | None = None,
 ) -> Verdict:
     """Say it in short.
 
@@ -37,6 +41,8 @@ def make_verdict(
         Of the smoother's clusters.
     checks : tuple of Check
         Their advice goes into the verdict's.
+    view : View or None
+        Of the rows; if it has ambiguous ones, the advice points to them.
     """
     whole = smoother.bayes_error_bounds_
     largest = float(whole.class_counts.max() / whole.n_samples)
@@ -65,7 +71,13 @@ def make_verdict(
         difficulty=_difficulty(whole, largest),
         reach=_reach(whole, smoother.structure_.regions.centers.shape[1]),
         smoothing=_smoothing(smoother, has_structure, saved),
-        advice=_advice(smoother, has_structure, saved, checks),
+        advice=_advice(
+            smoother,
+            has_structure,
+            saved,
+            checks,
+            has_samples=view is not None and len(view.ambiguous) > 0,
+        ),
     )
 
 
@@ -154,7 +166,12 @@ def _less(saved: float) -> str:
 
 
 def _advice(
-    smoother: Any, has_structure: bool, saved: float, checks: tuple[Check, ...]
+    smoother: Any,
+    has_structure: bool,
+    saved: float,
+    checks: tuple[Check, ...],
+    *,
+    has_samples: bool,
 ) -> tuple[str, ...]:
     epsilon = epsilon_from_alpha(smoother.alpha_, len(smoother.classes_))
     advice = []
@@ -185,9 +202,10 @@ def _advice(
                 f"({percent(share, 0)} of the edges between classes): look there first "
                 "for features that would tell classes apart."
             )
+    if has_samples:
         advice.append(
-            "Look at the most ambiguous samples: if labels are wrong, that is where to "
-            "look first."
+            "Look through the most ambiguous samples in this report: each is a hard "
+            "case, or has a wrong label."
         )
     advice += [c.advice for c in checks if c.status != PASS and c.advice]
     return tuple(dict.fromkeys(advice))

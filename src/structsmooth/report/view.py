@@ -17,8 +17,10 @@ from threadpoolctl import threadpool_limits
 from structsmooth.drawing.placing import place_rows
 from structsmooth.drawing.projection import draw_rows
 from structsmooth.neighborhoods import NOBODY, neighbors_within
-from structsmooth.points import disagreement_around
+from structsmooth.points import disagreement_around, mean_around
+from structsmooth.ranking import says_little
 from structsmooth.report.pictures import check_images, make_pictures
+from structsmooth.rowkeys import groups_of_keys, row_keys
 
 # Rows that are looked at, and those of them that the map shows.
 MOST_ROWS = 20_000
@@ -28,6 +30,7 @@ AMBIGUOUS = 8
 MOST_PICTURES = 320
 # Bytes of all of them before they are packed, which noise does not let happen.
 PICTURE_BYTES = 900_000
+# Neighbors that are looked at. A row with fewer in its cluster is not ranked.
 N_NEIGHBORS = 10
 
 
@@ -55,13 +58,18 @@ class View:
     agreement : ndarray of shape (m,)
         Share of a row's neighbors in its cluster that have its label; nan without any.
     ambiguous : ndarray of shape (a,), int64
-        Row numbers of each cluster's most ambiguous rows, the most ambiguous first.
+        Row numbers of each cluster's most ambiguous rows, those of all clusters in one
+        order: by the mean ambiguity around a row, which is less noisy than its own.
     ambiguous_classes, ambiguous_clusters : ndarray of shape (a,), int64
         Their classes and clusters.
     ambiguous_neighbors : ndarray of shape (a, k), int64
         The classes of their neighbors, the nearest first; -1 for none.
-    ambiguity : ndarray of shape (a,)
-        Share of unequal pairs among the labels of a row and its neighbors.
+    ambiguity, ambiguity_around : ndarray of shape (a,)
+        Share of unequal pairs among the labels of a row and its neighbors, and the mean
+        of that over the row and its neighbors.
+    n_unranked : int
+        Rows looked at that cannot be among the ambiguous ones: they have fewer
+        neighbors in their cluster than are looked at, or it says little.
     picture_of : ndarray of shape (a,), int64
         Which of the pictures shows it, -1 for none.
     pictures : ndarray of shape (p, h, w, 1 or 3), uint8
@@ -86,6 +94,8 @@ class View:
     ambiguous_clusters: NDArray[np.int64]
     ambiguous_neighbors: NDArray[np.int64]
     ambiguity: NDArray[np.float64]
+    ambiguity_around: NDArray[np.float64]
+    n_unranked: int
     picture_of: NDArray[np.int64]
     pictures: NDArray[np.uint8]
 
@@ -114,10 +124,11 @@ def make_view(smoother: Any, X: Any, y: ArrayLike, images: Any = None) -> View:
     near = np.where(rows_near == NOBODY, NOBODY, classes[rows_near])
     duplicates, conflicts = _twins(placed.given, classes)
     ambiguity = disagreement_around(rows_near, classes)
-    chosen = _most_ambiguous(ambiguity, near, placed.clusters)
-    picture_of, pictures = _take_pictures(
-        images, placed.rows[chosen], placed.clusters[chosen], smoother
-    )
+    around = mean_around(rows_near, ambiguity)
+    little = says_little(smoother.cluster_bounds_)[placed.clusters]
+    ranked = (near[:, -1] != NOBODY) & ~little
+    chosen = _most_ambiguous(ambiguity, around, placed.clusters, ranked)
+    picture_of, pictures = _take_pictures(images, placed.rows[chosen])
     shown = draw_rows(len(placed.rows), MOST_ON_MAP)
     known = (near >= 0).sum(axis=1)
     same = (near == classes[:, np.newaxis]).sum(axis=1)
@@ -141,6 +152,8 @@ def make_view(smoother: Any, X: Any, y: ArrayLike, images: Any = None) -> View:
         ambiguous_clusters=placed.clusters[chosen],
         ambiguous_neighbors=near[chosen],
         ambiguity=ambiguity[chosen],
+        ambiguity_around=around[chosen],
+        n_unranked=int(np.count_nonzero(~ranked)),
         picture_of=picture_of,
         pictures=pictures,
     )
@@ -148,46 +161,45 @@ def make_view(smoother: Any, X: Any, y: ArrayLike, images: Any = None) -> View:
 
 def _twins(X: Any, classes: NDArray[np.int64]) -> tuple[float, float]:
     """Return the share of rows with an equal one, and with one of another class."""
-    keys = np.array([hash(_content(X[i])) for i in range(X.shape[0])])
-    _, group, sizes = np.unique(keys, return_inverse=True, return_counts=True)
-    low = np.full(len(sizes), np.iinfo(np.int64).max)
-    high = np.full(len(sizes), -1)
+    group = groups_of_keys(row_keys(X))
+    sizes = np.bincount(group, minlength=len(group))
+    low = np.full(len(group), np.iinfo(np.int64).max)
+    high = np.full(len(group), -1)
     np.minimum.at(low, group, classes)
     np.maximum.at(high, group, classes)
     return float(np.mean(sizes[group] > 1)), float(np.mean((low != high)[group]))
 
 
-def _content(row: Any) -> bytes:
-    if hasattr(row, "indices"):
-        return bytes(row.indices.tobytes() + row.data.tobytes())
-    return bytes((row + 0.0).tobytes())  # minus zero is zero
-
-
 def _most_ambiguous(
     ambiguity: NDArray[np.float64],
-    near: NDArray[np.int64],
+    around: NDArray[np.float64],
     clusters: NDArray[np.int64],
+    ranked: NDArray[np.bool_],
 ) -> NDArray[np.int64]:
-    """Return each cluster's most ambiguous rows; those among equals are none."""
-    order = np.lexsort((np.arange(len(clusters)), -ambiguity, clusters))
-    order = order[(ambiguity[order] > 0.0) & (near[order, 0] >= 0)]
-    first = np.searchsorted(clusters[order], clusters[order], side="left")
-    return np.asarray(order[np.arange(len(order)) - first < AMBIGUOUS])
+    """Return each cluster's most ambiguous rows, all in one order.
+
+    Rows among equal labels are not ambiguous. What a row and its few neighbors say is
+    noisy, and the largest numbers are the noisiest, so the mean around it decides;
+    equal means are decided by its own, then by the row number.
+    """
+    rows = np.flatnonzero(ranked & (ambiguity > 0.0))
+    # Means of the same numbers in another order are equal, but for rounding.
+    rows = rows[np.lexsort((-ambiguity[rows], -around[rows].round(9)))]
+    by_cluster = np.argsort(clusters[rows], kind="stable")
+    grouped = clusters[rows][by_cluster]
+    first = np.searchsorted(grouped, grouped, side="left")
+    kept = by_cluster[np.arange(len(rows)) - first < AMBIGUOUS]
+    return np.asarray(rows[np.sort(kept)])
 
 
 def _take_pictures(
-    images: Any,
-    rows: NDArray[np.int64],
-    clusters: NDArray[np.int64],
-    smoother: Any,
+    images: Any, rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Return pictures of the rows; if there are too many, of the hardest clusters."""
+    """Return pictures of the rows; if there are too many, of the first."""
     picture_of = np.full(len(rows), -1, dtype=np.int64)
     if images is None or not len(rows):
         return picture_of, np.zeros((0, 1, 1, 1), dtype=np.uint8)
     size = make_pictures(np.asarray(images[rows[:1]])).size
-    most = min(MOST_PICTURES, PICTURE_BYTES // size)
-    hardest = np.argsort(-smoother.bayes_error_lower_[clusters], kind="stable")
-    wanted = np.sort(hardest[:most])
-    picture_of[wanted] = np.arange(len(wanted))
-    return picture_of, make_pictures(np.asarray(images[rows[wanted]]))
+    most = min(MOST_PICTURES, PICTURE_BYTES // size, len(rows))
+    picture_of[:most] = np.arange(most)
+    return picture_of, make_pictures(np.asarray(images[rows[:most]]))

@@ -16,6 +16,9 @@ from structsmooth.report.view import View
 from structsmooth.store import write_arrays
 
 FILE_NAME = "view.npz"
+AMBIGUITY = ("ambiguity", "ambiguity_around")
+# Without these, a view was written before rows were ranked by what is certain.
+NEW = {"ambiguity_around", "n_unranked"}
 
 
 def save_view(view: View, path: Path) -> None:
@@ -24,18 +27,20 @@ def save_view(view: View, path: Path) -> None:
         field.name: np.asarray(getattr(view, field.name))
         for field in dataclasses.fields(view)
     }
-    for name in ("positions", "errors", "strengths", "agreement", "ambiguity"):
+    for name in ("positions", "errors", "strengths", "agreement", *AMBIGUITY):
         arrays[name] = arrays[name].astype(np.float32)
     with written_beside(path) as temporary:
         write_arrays(temporary, arrays)
 
 
 def load_view(path: Path, n_classes: int, n_clusters: int) -> View | None:
-    """Read a view; None if there is none, as beside results of earlier versions."""
+    """Read a view; None if there is none that can be read, as of earlier versions."""
     if not path.exists():
         return None
     try:
         with np.load(path, allow_pickle=False) as bundle:
+            if not NEW & set(bundle.files) and "ambiguity" in bundle.files:
+                return None
             found = {f.name: bundle[f.name] for f in dataclasses.fields(View)}
         plain: dict[str, Any] = {n: v if v.ndim else v.item() for n, v in found.items()}
         view = View(**plain)
@@ -86,6 +91,7 @@ def _check_agreement(view: View, n_classes: int, n_clusters: int) -> None:
         (view.strengths, shown),
         (view.agreement, shown),
         (view.ambiguity, chosen),
+        (view.ambiguity_around, chosen),
     ):
         if values.shape != (length,) or values.dtype.kind != "f":
             raise ValueError("numbers of the wrong shape")
@@ -100,6 +106,8 @@ def _check_agreement(view: View, n_classes: int, n_clusters: int) -> None:
         )
     ):
         raise ValueError("pictures of the wrong shape")
+    if not 0 <= view.n_unranked <= view.n_looked_at:
+        raise ValueError("more rows than there are")
     for number in (view.variance_shown, view.duplicate_share, view.conflict_share):
         if not 0.0 <= float(number) <= 1.0:
             raise ValueError("shares out of range")

@@ -19,10 +19,11 @@ def percent(share: float, digits: int = 1) -> str:
 
 
 def percents(low: float, high: float) -> str:
-    """Return a range in percent."""
+    """Return a range in percent, or one number if both ends are the same."""
     if high < 0.0005:
         return percent(high) if high > 0.0 else f"0{SPACE}%"
-    return f"{100.0 * low:.1f} to {100.0 * high:.1f}{SPACE}%"
+    ends = [f"{100.0 * end:.1f}" for end in (low, high)]
+    return " to ".join(dict.fromkeys(ends)) + f"{SPACE}%"
 
 
 def points(share: float) -> str:

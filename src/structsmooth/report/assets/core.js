@@ -41,9 +41,9 @@ function choose(cluster) {
 
 for (const select of document.querySelectorAll("[data-clusters]")) {
   select.append(make("option", { value: "" }, "all clusters"));
-  const inOrder = [...data.clusters].sort((a, b) => b.lower - a.lower);
-  for (const cluster of inOrder) {
-    const name = `cluster ${cluster.id}: ${cluster.classes}`;
+  for (const cluster of data.clusters) {
+    const little = cluster.little ? " (says little)" : "";
+    const name = `cluster ${cluster.id}: ${cluster.classes}${little}`;
     select.append(make("option", { value: cluster.id }, name));
   }
   select.addEventListener("change", () =>
@@ -177,6 +177,7 @@ function clusterLines(cluster) {
     `Bayes error ${percent(cluster.lower)} (${percent(cluster.interval[0])} to ` +
       `${percent(cluster.interval[1])})`,
     `strength ${cluster.strength.toFixed(3)}`,
+    ...(cluster.little ? ["says little: few rows, and maybe like the others"] : []),
   ];
 }
 

@@ -3,11 +3,6 @@ if (data.samples.length) {
   const list = byId("samples-list");
   const MOST = 24;
 
-  const hardness = (sample) => {
-    const cluster = clusterOf.get(sample.cluster);
-    return cluster ? cluster.lower : 0;
-  };
-
   function card(sample) {
     const own = className(sample.label);
     const item = make("li");
@@ -35,16 +30,21 @@ if (data.samples.length) {
     return item;
   }
 
+  function reason(cluster) {
+    const found = clusterOf.get(cluster);
+    if (found && found.little) return "This cluster has too few rows to rank its samples.";
+    return "No row here is ambiguous: too few neighbors, or all of one class.";
+  }
+
   function draw(cluster) {
     const fitting = data.samples.filter((s) => cluster === null || s.cluster === cluster);
-    // Those with a picture first: of many clusters only the hardest have them.
-    const inOrder = [...fitting].sort((a, b) => !a.picture - !b.picture || b.ambiguity - a.ambiguity || hardness(b) - hardness(a));
-    const shown = inOrder.slice(0, inOrder.some((s) => s.picture) ? MOST : MOST / 2);
+    // In the order of the report, whose first ones have pictures if any have.
+    const shown = fitting.slice(0, fitting.some((s) => s.picture) ? MOST : MOST / 2);
     list.replaceChildren(...shown.map(card));
     list.classList.toggle("text", !shown.some((s) => s.picture));
     byId("samples-count").textContent = fitting.length
       ? `${shown.length} of ${fitting.length} shown`
-      : "No row here has a neighbor of another class.";
+      : reason(cluster);
   }
   onChoice(draw);
   drawings.push(() => draw(chosen));

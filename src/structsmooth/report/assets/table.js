@@ -1,8 +1,11 @@
-// The cluster table: sorted by its headings, filtered by what is typed.
+// The cluster table: sorted by its headings, filtered by what is typed. Whichever way
+// estimates are sorted, those that say little come last.
 {
   const table = byId("cluster-table");
   const body = table.tBodies[0];
   const rows = [...body.rows];
+  const rank = new Map(rows.map((row, place) => [row, place]));
+  const estimates = ["strength", "lower", "low"];
   const filter = byId("table-filter");
   const differs = byId("table-differs");
   byId("table-tools").hidden = false;
@@ -33,9 +36,12 @@
     const sign = direction === "ascending" ? 1 : -1;
     const value = (row) => (key === "classes" ? namesOf(row) : Number(row.dataset[key]));
     const compare = (a, b) => {
+      if (estimates.includes(key) && a.dataset.little !== b.dataset.little) {
+        return a.dataset.little - b.dataset.little;
+      }
       const [p, q] = [value(a), value(b)];
       const order = key === "classes" ? p.localeCompare(q, undefined, { numeric: true }) : p - q;
-      return sign * order || a.dataset.cluster - b.dataset.cluster;
+      return sign * order || rank.get(a) - rank.get(b);
     };
     body.append(...rows.sort(compare));
     for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
