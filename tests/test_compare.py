@@ -28,6 +28,7 @@ from structsmooth.classifier import fit_expanded
 from structsmooth.compare import Comparison, compare
 from structsmooth.compare.learners import make_learner
 from structsmooth.compare.result import METHODS
+from structsmooth.compare.seeds import SeedWork, Task
 from structsmooth.compare.statistics import Difference, paired_difference
 from structsmooth.compare.trainers import describe, trainer_of
 from structsmooth.compare.verdict import conclude, describe_pair
@@ -621,3 +622,43 @@ def test_a_class_too_rare_to_split_is_named(iris):
 def test_a_trainer_that_returns_nonsense_is_told_so(iris):
     with pytest.raises(InvalidInputError, match="it returned NoneType"):
         compare(*iris, lambda *_, **__: None, **FAST)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"shrink": True}, {"regions": "point"}, {"clusterer": "gmm"}]
+)
+@pytest.mark.parametrize("alpha", ["auto", "cautious"])
+def test_what_is_given_as_a_word_comes_to_what_the_smoother_makes_of_it(
+    overlapping, options, alpha
+):
+    X, y = overlapping
+    smoother = StructuralSmoother(n_clusters=4, **options)
+    task = Task(
+        X=X,
+        y=y,
+        groups=None,
+        test=None,
+        n_classes=2,
+        smoother=smoother,
+        train=lambda *_: None,
+        alphas=(alpha,),
+        betas=("auto",),
+        test_size=0.25,
+        validation_size=0.2,
+        criterion="nll",
+        random_state=5,
+    )
+    work = SeedWork(task, seed=0)
+    fitted = clone(smoother).set_params(
+        alpha=alpha, beta="auto", random_state=work._fit_seed
+    )
+    fitted.fit(X[work.rows], y[work.rows])
+    assert work.alphas() == [fitted.alpha_]
+    assert work.betas() == [fitted.beta_]
+    strengths = work.strengths("structural", fitted.alpha_, fitted.beta_)
+    np.testing.assert_array_equal(strengths, fitted.sample_strengths_)
+
+
+def test_a_spread_that_compare_cannot_train_with_is_refused(overlapping):
+    with pytest.raises(InvalidInputError, match="smoother must have spread='even'"):
+        compare(*overlapping, smoother=StructuralSmoother(spread="overlap"))

@@ -57,3 +57,16 @@ def test_rooms_open_on_first_use():
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'unknown'"):
         _ = structsmooth.unknown
+
+
+@pytest.mark.parametrize("before", ["", "import structsmooth.compare; "])
+def test_compare_is_a_function_wherever_it_comes_from(before):
+    statement = before + (
+        "from structsmooth import compare; "
+        "from sklearn.datasets import load_iris; X, y = load_iris(return_X_y=True); "
+        "a = compare(X, y, alpha=0.1, beta='auto', n_seeds=3); "
+        "from structsmooth.compare import compare; "
+        "b = compare(X, y, alpha=0.1, beta='auto', n_seeds=3); "
+        "assert a.verdict == b.verdict"
+    )
+    assert exit_code(statement) == 0

@@ -10,6 +10,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import sys
+import types
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -239,3 +241,17 @@ def _settings(task: Task) -> dict[str, Any]:
         "criterion": task.criterion,
         "random_state": task.random_state,
     }
+
+
+class _Callable(types.ModuleType):
+    """The module itself, which can be called as the function of the same name.
+
+    So ``from structsmooth import compare`` gives what one expects of it, whether this
+    module has been imported before or not.
+    """
+
+    def __call__(self, *args: Any, **options: Any) -> Comparison:
+        return compare(*args, **options)
+
+
+sys.modules[__name__].__class__ = _Callable
