@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from structsmooth import SmoothedClassifier, StructuralSmoother
+from structsmooth import SmoothedClassifier, StructuralSmoother, smooth_labels
 from structsmooth.classifier import fit_expanded
 from structsmooth.compare import Comparison, compare
 from structsmooth.compare.learners import make_learner
@@ -260,7 +260,7 @@ def test_only_the_last_step_of_a_pipeline_sees_copied_rows(rng):
     strengths = np.where(X[:, 0] > 0, 0.3, 0.0)
     scaler = StandardScaler()
     model = make_pipeline(scaler, LogisticRegression())
-    fit_expanded(model, X, y, strengths, np.arange(5), {})
+    fit_expanded(model, X, y, smooth_labels(y, strengths, 5), np.arange(5), {})
     np.testing.assert_allclose(scaler.mean_, X.mean(axis=0), atol=1e-12)
 
 

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from structsmooth import (
-    SparseLabels,
     alpha_from_epsilon,
     epsilon_from_alpha,
     expand_rows,
@@ -83,21 +82,24 @@ def test_expanded_rows_carry_the_soft_labels():
     assert rows.tolist() == [0, 0, 0, 1, 2, 2, 2]
 
 
-def test_sparse_form_and_back():
+def test_every_form_spreads_the_mass_alike():
     y, strengths = np.array([0, 2, 1]), np.array([0.0, 0.25, 0.6])
-    dense = SparseLabels(y, strengths, 3).to_dense()
-    assert np.array_equal(dense, smooth_labels(y, strengths, 3))
-    back = SparseLabels.from_dense(dense)
-    assert back.y.tolist() == [0, 2, 1]
-    np.testing.assert_allclose(back.strengths, strengths, atol=1e-15)
-
-
-@pytest.mark.parametrize(
-    "soft", [[[0.8, 0.2, 0.0]], [[0.5, 0.1, 0.1]], [0.5, 0.5], [[1.0]]]
-)
-def test_soft_labels_of_another_kind_have_no_sparse_form(soft):
-    with pytest.raises(InvalidInputError, match="soft_labels must"):
-        SparseLabels.from_dense(soft)
+    spread = np.array([[0.0, 0.9, 0.1], [0.3, 0.0, 0.7], [1.0, 0.0, 0.0]])
+    # Nothing leaves the first; a quarter goes from 2 to 0; 0.18 and 0.42 from 1.
+    expected = [[1.0, 0.0, 0.0], [0.25, 0.0, 0.75], [0.18, 0.4, 0.42]]
+    soft = smooth_labels(y, strengths, 3, spread)
+    np.testing.assert_allclose(soft, expected)
+    rows, labels, weights = expand_rows(y, strengths, 3, spread=spread)
+    again = np.zeros((3, 3))
+    again[rows, labels] = weights
+    np.testing.assert_array_equal(again, soft)
+    generator = np.random.default_rng(0)
+    drawn = [
+        flip_labels(y, strengths, 3, generator, spread=spread) for _ in range(4000)
+    ]
+    shares = np.stack([(np.array(drawn) == k).mean(axis=0) for k in range(3)], axis=1)
+    np.testing.assert_allclose(shares, expected, atol=0.03)
+    assert (shares[np.array(expected) == 0.0] == 0.0).all()
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from structsmooth.divergence import henze_penrose_divergence
     from structsmooth.epsilon import alpha_from_epsilon, epsilon_from_alpha
     from structsmooth.labels import (
-        SparseLabels,
         expand_rows,
         flip_labels,
         smooth_labels,
@@ -55,7 +54,6 @@ _HOME_OF = {
     "Shrinkage": "shrinkage",
     "SmoothedClassifier": "classifier",
     "SpanningTree": "tree",
-    "SparseLabels": "labels",
     "StructuralSmoother": "smoother",
     "Structure": "structure",
     "Suspects": "suspects",
@@ -89,7 +87,6 @@ __all__ = [
     "Shrinkage",
     "SmoothedClassifier",
     "SpanningTree",
-    "SparseLabels",
     "StructuralSmoother",
     "Structure",
     "Suspects",

@@ -24,7 +24,6 @@ from sklearn.utils.validation import (
 )
 
 from structsmooth.errors import InvalidInputError
-from structsmooth.labels import expand_rows, smooth_labels
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.validation import check_features
 
@@ -116,21 +115,11 @@ class SmoothedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         smoother = (
             StructuralSmoother() if self.smoother is None else clone(self.smoother)
         )
-        if smoother.spread != "even":
-            raise InvalidInputError(
-                "SmoothedClassifier gives all other classes the same share, got a "
-                f"smoother with spread={smoother.spread!r}; expected spread='even'"
-            )
         self.smoother_ = smoother.fit(X, y)
         self.classes_ = smoother.classes_
-        n_rows = len(smoother.sample_strengths_)
+        coded = smoother.encode(y, len(smoother.sample_strengths_))
         self.estimator_ = fit_expanded(
-            inner,
-            X,
-            smoother.encode(y, n_rows),
-            smoother.sample_strengths_,
-            self.classes_,
-            fit_params,
+            inner, X, coded, smoother.smooth_fitted(coded), self.classes_, fit_params
         )
         self.n_features_in_ = smoother.n_features_in_
         if hasattr(smoother, "feature_names_in_"):
@@ -246,7 +235,7 @@ def fit_expanded(
     inner: Any,
     X: Any,
     coded: NDArray[np.int64],
-    strengths: NDArray[np.float64],
+    soft: NDArray[np.float64],
     classes: NDArray[Any],
     fit_params: dict[str, Any],
     *,
@@ -265,8 +254,8 @@ def fit_expanded(
         Features.
     coded : ndarray of shape (n,), int64
         Class numbers.
-    strengths : ndarray of shape (n,)
-        Strengths.
+    soft : ndarray of shape (n, K)
+        Soft labels.
     classes : ndarray of shape (K,)
         The labels that the class numbers stand for.
     fit_params : dict
@@ -280,17 +269,11 @@ def fit_expanded(
     if isinstance(inner, Pipeline):
         X, own = fit_head(inner, X, classes[coded], fit_params)
         name, last = inner.steps[-1]
-        last = fit_expanded(
-            last, X, coded, strengths, classes, own, keep_empty=keep_empty
-        )
+        last = fit_expanded(last, X, coded, soft, classes, own, keep_empty=keep_empty)
         inner.steps[-1] = (name, last)
         return inner
-    if keep_empty:
-        soft = smooth_labels(coded, strengths, len(classes))
-        rows = np.repeat(np.arange(n_rows), len(classes))
-        labels, weights = np.tile(np.arange(len(classes)), n_rows), soft.ravel()
-    else:
-        rows, labels, weights = expand_rows(coded, strengths, len(classes))
+    rows, labels = np.nonzero(np.ones_like(soft) if keep_empty else soft)
+    weights = soft[rows, labels]
     per_row = {
         name: _safe_indexing(value, rows) if _has_rows(value, n_rows) else value
         for name, value in fit_params.items()

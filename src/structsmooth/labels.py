@@ -7,9 +7,6 @@ its mass over all K classes, the own one included: ``a = epsilon (K-1)/K``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -94,12 +91,14 @@ def flip_labels(
     strengths: ArrayLike,
     n_classes: int,
     random_state: int | np.random.Generator | None = None,
+    *,
+    spread: ArrayLike | None = None,
 ) -> NDArray[np.int64]:
     """Return hard labels whose expectation is the soft label (DisturbLabel).
 
-    Each label is replaced with probability ``a`` by one of the other K - 1 classes,
-    all equally likely: smoothing for learners that take neither soft labels nor
-    weights. Draw anew for every epoch.
+    Each label is replaced with probability ``a`` by one of the other K - 1 classes, all
+    equally likely unless a spread says otherwise: smoothing for learners that take
+    neither soft labels nor weights. Draw anew for every epoch.
 
     Parameters
     ----------
@@ -111,6 +110,8 @@ def flip_labels(
         Number of classes K.
     random_state : int, Generator or None
         Seed.
+    spread : array-like of shape (K, K) or (n, K), optional
+        As for `smooth_labels`.
 
     Returns
     -------
@@ -128,12 +129,23 @@ def flip_labels(
     values = check_strengths(strengths, len(coded))
     generator = np.random.default_rng(random_state)
     flips = generator.random(len(coded)) < values
-    step = generator.integers(1, n_classes, size=len(coded))
-    return np.where(flips, (coded + step) % n_classes, coded)
+    if spread is None:
+        step = generator.integers(1, n_classes, size=len(coded))
+        return np.where(flips, (coded + step) % n_classes, coded)
+    own = np.arange(len(coded)), coded
+    reached = np.cumsum(_check_spread(spread, own, n_classes), axis=1)
+    # Below the last sum, so that rounding never ends on a class without a share.
+    drawn = generator.random(len(coded)) * reached[:, -1]
+    other = (reached <= drawn[:, np.newaxis]).sum(axis=1)
+    return np.where(flips, other, coded)
 
 
 def expand_rows(
-    y: ArrayLike, strengths: ArrayLike, n_classes: int
+    y: ArrayLike,
+    strengths: ArrayLike,
+    n_classes: int,
+    *,
+    spread: ArrayLike | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Return soft labels as weighted rows, for any learner with ``sample_weight``.
 
@@ -149,6 +161,8 @@ def expand_rows(
         Strength of all samples, or of each.
     n_classes : int
         Number of classes K.
+    spread : array-like of shape (K, K) or (n, K), optional
+        As for `smooth_labels`.
 
     Returns
     -------
@@ -164,67 +178,6 @@ def expand_rows(
     >>> rows.tolist(), labels.tolist(), weights.tolist()
     ([0, 1, 1], [0, 0, 1], [1.0, 0.25, 0.75])
     """
-    soft = smooth_labels(y, strengths, n_classes)
+    soft = smooth_labels(y, strengths, n_classes, spread)
     rows, labels = np.nonzero(soft)
     return rows, labels, soft[rows, labels]
-
-
-@dataclass(frozen=True, eq=False)
-class SparseLabels:
-    """Soft labels as what they are made of: a class and a strength for each sample.
-
-    Two numbers a sample instead of K, and all that a loss needs.
-
-    Attributes
-    ----------
-    y : ndarray of shape (n,), int64
-        Class numbers.
-    strengths : ndarray of shape (n,)
-        Strengths.
-    n_classes : int
-        Number of classes K.
-
-    Examples
-    --------
-    >>> from structsmooth import SparseLabels, smooth_labels
-    >>> labels = SparseLabels.from_dense(smooth_labels([0, 2], 0.3, n_classes=3))
-    >>> labels.y, labels.strengths
-    (array([0, 2]), array([0.3, 0.3]))
-    """
-
-    y: NDArray[np.int64]
-    strengths: NDArray[np.float64]
-    n_classes: int
-
-    def __post_init__(self) -> None:
-        """Check and convert, so that an instance is always valid."""
-        n_classes = check_integer(self.n_classes, "n_classes", 2)
-        coded = check_codes(self.y, n_classes)
-        object.__setattr__(self, "y", coded)
-        object.__setattr__(
-            self, "strengths", check_strengths(self.strengths, len(coded))
-        )
-
-    def to_dense(self) -> NDArray[np.float64]:
-        """Return the (n, K) soft labels."""
-        return smooth_labels(self.y, self.strengths, self.n_classes)
-
-    @classmethod
-    def from_dense(cls, soft_labels: ArrayLike) -> SparseLabels:
-        """Return the sparse form of soft labels with equal mass on all other classes.
-
-        The own class is the largest entry, so every strength must be below (K-1)/K.
-        """
-        soft: NDArray[Any] = np.asarray(soft_labels, dtype=np.float64)
-        if soft.ndim != 2 or soft.shape[1] < 2:
-            raise InvalidInputError(
-                f"soft_labels must have shape (n, K), got shape {soft.shape}"
-            )
-        own = soft.argmax(axis=1)
-        sparse = cls(own, 1.0 - soft[np.arange(len(soft)), own], soft.shape[1])
-        if not np.allclose(sparse.to_dense(), soft, rtol=0.0, atol=1e-9):
-            raise InvalidInputError(
-                "soft_labels must spread the smoothed mass evenly over the other "
-                "classes and sum to 1 in each row; these do not"
-            )
-        return sparse

@@ -186,7 +186,7 @@ def _train_on_copies(
         _seeded(classifier, seed),
         X,
         y,
-        strengths,
+        smooth_labels(y, strengths, n_classes),
         np.arange(n_classes),
         {},
         keep_empty=True,
