@@ -21,13 +21,13 @@ def figure(results: Path) -> list[Path]:
     dimensions = sorted({row["features"] for row in rows_of(settings)})
     plot, axes = figures.row(len(dimensions), width=3.6, height=4.0, sharey=True)
     for axis, d in zip(axes, dimensions, strict=True):
-        axis.plot([0.0, 0.55], [0.0, 0.55], color="#222222", linewidth=1)
+        axis.plot([0.0, 0.5], [0.0, 0.5], color="#222222", linewidth=1)
         for row in rows_of(settings, d):
             _draw_row(axis, settings, row, found)
         axis.set_title(f"{d} dimensions")
         axis.set_xlabel("Bayes error")
         axis.set_xlim(0.0, 0.36)
-        axis.set_ylim(0.0, 0.6)
+        axis.set_ylim(0.0, 0.75)
     axes[0].set_ylabel("lower to upper bound")
     _legend(axes[0], settings)
     return [figures.save(plot, results.with_suffix(".png"))]
