@@ -90,7 +90,7 @@ html_sidebars = {"docs/gallery/plot_tutorial": []}
 html_additional_pages = {"index": "forward.html"}  # from / to docs/index.html
 html_theme_options = {
     "navbar_align": "left",
-    "header_links_before_dropdown": 8,
+    "header_links_before_dropdown": 9,
     "show_prev_next": True,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],

@@ -34,6 +34,7 @@ KINDS = {
     "clusters": "experiments.synthetic.clusters",
     "neighbors": "experiments.synthetic.neighbors",
     "estimators": "experiments.estimators",
+    "truths": "experiments.known",
     "summary": "experiments.beyond.summary",
     "suspects": "experiments.suspects",
     "study": "experiments.study",

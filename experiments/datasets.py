@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
 from experiments.higgs_csv import as_arrays
 
@@ -188,9 +188,16 @@ def _cancer(scale):  # noqa: ARG001 (there is but one)
     return Data(X.astype(np.float32), y.astype(np.int64))
 
 
+def _wine(scale):  # noqa: ARG001 (there is but one)
+    """Three growers, 13 measurements of wine, from scikit-learn."""
+    X, y = load_wine(return_X_y=True)
+    return Data(X.astype(np.float32), y.astype(np.int64))
+
+
 LOADERS = {
     "cancer": _cancer,
     "digits": _digits,
+    "wine": _wine,
     "timit": _timit,
     "higgs": _higgs,
     "cifar10": _image_set("cifar10", 10),

@@ -1,8 +1,10 @@
 """Tasks whose Bayes error is known: drawn from densities that are written down."""
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import logsumexp
 from scipy.stats import ncx2, norm
 
@@ -56,6 +58,75 @@ class Gaussians:
             return Gaussians(self.means, self.scales, shares).bayes_error(n=n)
         X, _ = self.draw(np.random.default_rng(1), n, exact=True)
         return float(np.mean(1.0 - self.posteriors(X).max(axis=1)))
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Classes that are mixtures of round unit Gaussians, with labels drawn at random.
+
+    Attributes
+    ----------
+    means : array of shape (K, m, d)
+        Of the m components of each class, all of them equally likely.
+    noise : float
+        Share of the labels that are drawn uniformly from all classes.
+    """
+
+    means: np.ndarray
+    noise: float = 0.0
+
+    @property
+    def n_classes(self):
+        """How many there are."""
+        return len(self.means)
+
+    def draw(self, generator, n):
+        """Return n rows and labels; before noise, all classes have the same share."""
+        n_classes, per_class, dimensions = self.means.shape
+        clean = np.arange(n) % n_classes
+        centers = self.means[clean, generator.integers(per_class, size=n)]
+        X = centers + generator.normal(size=(n, dimensions))
+        noisy = generator.uniform(size=n) < self.noise
+        return X, np.where(noisy, generator.integers(n_classes, size=n), clean)
+
+    def posteriors(self, X):
+        """Return the probability of each class at each row, of shape (n, K)."""
+        flat = self.means.reshape(-1, X.shape[1])
+        parts = Gaussians(flat, np.ones(len(flat)), np.full(len(flat), 1.0 / len(flat)))
+        clean = parts.posteriors(X).reshape(len(X), *self.means.shape[:2]).sum(axis=2)
+        return (1.0 - self.noise) * clean + self.noise / self.n_classes
+
+    def bayes_error(self, n=200_000, seed=1):
+        """Return the mean of 1 - max eta over rows of a fixed seed."""
+        X, _ = self.draw(np.random.default_rng(seed), n)
+        return float(np.mean(1.0 - self.posteriors(X).max(axis=1)))
+
+
+@functools.cache
+def mixture(n_classes, dimensions, bayes_error, per_class=3, seed=0):
+    """Return a mixture with means at random, as far apart as a Bayes error wants.
+
+    So one error means the same in every dimension. The rows that the distance is found
+    on are not those that `Mixture.bayes_error` takes.
+    """
+    generator = np.random.default_rng([seed, n_classes, dimensions])
+    means = generator.normal(size=(n_classes, per_class, dimensions))
+
+    def excess(distance):
+        return Mixture(distance * means).bayes_error(40_000, seed=2) - bayes_error
+
+    return Mixture(brentq(excess, 0.01, 50.0, xtol=1e-4) * means)
+
+
+def flat(n_classes, dimensions, bayes_error, per_class=3, seed=0):
+    """Return a mixture whose Bayes error is the same everywhere.
+
+    Its classes are apart but for labels drawn at random, so no region differs from
+    another but by chance.
+    """
+    generator = np.random.default_rng([seed, n_classes, dimensions])
+    means = generator.normal(size=(n_classes, per_class, dimensions))
+    return Mixture(1000.0 * means, bayes_error * n_classes / (n_classes - 1))
 
 
 def on_a_grid(n_classes, gap, shares=None):

@@ -133,6 +133,19 @@ def test_every_number_on_the_honest_page_is_a_recorded_one():
     assert n_checked > 30
 
 
+def test_every_number_beside_a_truth_is_a_recorded_one():
+    text = (ROOT / "docs" / "estimate.md").read_text()
+    results = ROOT / "experiments" / "results" / "truths.md"
+    numbers = re.findall(r"(?<![\w.])\d+\.\d+", re.sub(r"\]\([^)]*\)", "", text))
+    assert len(numbers) > 100
+    recorded = results.read_text()
+    for number in numbers:
+        assert re.search(rf"(?<![\d.]){re.escape(number)}(?!\d)", recorded), number
+    # Ranges of bounds are taken over whole.
+    for bounds in re.findall(r"\| (\d+\.\d+ to \d+\.\d+) (?=\|)", text):
+        assert f"| {bounds} |" in recorded, bounds
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_links_lead_somewhere(name):
     page = ROOT / name

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 from typer.testing import CliRunner
 
 from structsmooth import SmoothedClassifier, StructuralSmoother, smooth_labels
@@ -127,7 +127,18 @@ def test_wrong_shares_are_refused():
         StructuralSmoother(spread="odd").fit([[0.0], [1.0], [2.0]], [0, 1, 0])
 
 
-def test_a_classifier_of_expanded_rows_says_what_it_cannot_do(overlapping):
-    smoother = StructuralSmoother(spread="overlap")
-    with pytest.raises(InvalidInputError, match="expected spread='even'"):
-        SmoothedClassifier(LogisticRegression(), smoother).fit(*overlapping)
+@pytest.mark.parametrize("regions", ["cluster", "point"])
+def test_a_classifier_of_expanded_rows_learns_where_the_mass_goes(rng, regions):
+    # Classes 0 and 1 mix; class 2 is far away, and gets nothing from them.
+    y = rng.integers(0, 3, size=300)
+    X = rng.normal(size=(300, 2)) + np.where(y[:, np.newaxis] == 2, 40.0, 0.0)
+    smoother = StructuralSmoother(
+        0.2, spread="overlap", regions=regions, n_clusters=2, random_state=0
+    )
+    model = SmoothedClassifier(GaussianNB(), smoother).fit(X, y)
+    soft = model.smoother_.smooth_fitted(y)
+    assert soft[y == 0, 1].mean() > 10 * soft[y == 0, 2].mean()
+    rows, labels = np.nonzero(soft)
+    weights = soft[rows, labels]
+    expected = GaussianNB().fit(X[rows], labels, weights)
+    np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(X))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from structsmooth import bayes_error_bounds, nearest_neighbors
-from structsmooth.inequalities import lower_bound
+from structsmooth.inequalities import lower_bound, trivial_error
 
 Bounds = tuple[float, float]
 
@@ -30,20 +30,23 @@ def of_the_library(**options) -> Callable[..., Bounds]:
 def orthogonal_trees(n_trees: int) -> Callable[..., Bounds]:
     """Return the estimator from several trees that share no edge.
 
-    Each is the shortest that does without the edges of those before it.
+    Each is the shortest that does without the edges of those before it. Each is
+    connected, so each has edges that cross even where classes are far apart: they are
+    left out of the crossing edges and of all edges, as the library does.
     """
 
     def estimate(X, y, n_classes: int) -> Bounds:
         used = np.zeros((len(X), 0), dtype=np.int64)
-        crossing = 0.0
+        crossing = 0
         forced = len(np.unique(y)) - 1
+        n_edges = n_trees * (len(y) - 1 - forced)
         for _ in range(n_trees):
             edges = _tree_without(X, used)
             crossing += max(
                 0, np.count_nonzero(y[edges[:, 0]] != y[edges[:, 1]]) - forced
             )
             used = _with_edges(used, edges)
-        return _bounds(crossing / (n_trees * len(y)), n_classes)
+        return _bounds(crossing / n_edges if n_edges else 0.0, y, n_classes)
 
     return estimate
 
@@ -56,13 +59,15 @@ def neighborhoods(k: int) -> Callable[..., Bounds]:
         labels = np.column_stack([y, y[near]])
         counts = (labels[:, :, None] == np.arange(n_classes)).sum(axis=1)
         same = (counts * (counts - 1)).sum(axis=1) / (k * (k + 1))
-        return _bounds(float(1.0 - same.mean()), n_classes)
+        return _bounds(float(1.0 - same.mean()), y, n_classes)
 
     return estimate
 
 
-def _bounds(fraction: float, n_classes: int) -> Bounds:
-    return lower_bound(fraction, n_classes), fraction
+def _bounds(fraction: float, y, n_classes: int) -> Bounds:
+    """Return the bounds at a fraction, none above the error of the commonest class."""
+    limit = trivial_error(np.bincount(y, minlength=n_classes))
+    return min(lower_bound(fraction, n_classes), limit), min(fraction, limit)
 
 
 def _tree_without(X, used) -> np.ndarray:

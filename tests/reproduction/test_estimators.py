@@ -8,6 +8,8 @@ from experiments.estimators import graphs, run, table, tasks
 from experiments.records import read
 from scipy.spatial.distance import cdist
 
+from structsmooth import bayes_error_bounds
+
 
 def test_the_bayes_error_of_the_gaussians_is_what_was_asked_for():
     X, y = tasks.gaussians(200_000, 3, 0.15, seed=0)
@@ -38,11 +40,31 @@ def test_orthogonal_trees_are_minimum_spanning_trees_without_each_others_edges(r
 
 
 def test_estimators_by_hand():
-    # On a line: a a b b a. The tree's edges cross twice, and one crossing is forced.
+    # On a line: a a b b a. Of four edges two cross. One of them is forced, and leaves
+    # both counts.
     X, y = np.array([[0.0], [1.0], [4.0], [5.0], [9.0]]), np.array([0, 0, 1, 1, 0])
-    assert graphs.orthogonal_trees(1)(X, y, 2)[1] == pytest.approx(0.2)
-    # Three labels around each: aab aab bba abb or bba, abb: two of three pairs differ.
-    assert graphs.neighborhoods(2)(X, y, 2)[1] == pytest.approx(2.0 / 3.0)
+    assert graphs.orthogonal_trees(1)(X, y, 2)[1] == pytest.approx(1.0 / 3.0)
+    # Three labels around each: two of three pairs differ. But to answer a errs on two
+    # of five.
+    assert graphs.neighborhoods(2)(X, y, 2) == pytest.approx((0.4, 0.4))
+    # Far groups a a a, a a b, b b b: two of three pairs differ in one of three groups.
+    X = np.array([[0.0], [1.0], [3.0]])
+    X, y = np.vstack([X, X + 50.0, X + 100.0]), np.array([0, 0, 0, 0, 0, 1, 1, 1, 1])
+    assert graphs.neighborhoods(2)(X, y, 2)[1] == pytest.approx(2.0 / 9.0)
+
+
+@pytest.mark.parametrize("n_classes", [2, 5, 40])
+def test_one_orthogonal_tree_is_the_librarys_estimate(rng, n_classes):
+    y = np.arange(80) % n_classes
+    X = rng.normal(size=(80, 3)) + 0.5 * y[:, np.newaxis]
+    found = bayes_error_bounds(X, y, n_classes=n_classes)
+    expected = pytest.approx((found.lower, found.upper), abs=1e-12)
+    assert graphs.orthogonal_trees(1)(X, y, n_classes) == expected
+
+
+def test_a_tree_of_one_row_a_class_has_no_edge_to_count():
+    X, y = np.arange(4.0)[:, np.newaxis], np.arange(4)
+    assert graphs.orthogonal_trees(1)(X, y, 4) == (0.0, 0.0)
 
 
 def test_the_study_runs_and_is_read_by_its_table(toy_data, tmp_path):
