@@ -262,7 +262,8 @@ class SmoothedModel(ClassifierMixin, BaseEstimator):
         ndarray of shape (m,)
             Labels.
         """
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        best = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Name the classifier, and once fitted the number of classes."""

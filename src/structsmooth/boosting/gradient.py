@@ -53,7 +53,7 @@ def softmax_gradient(
     """
     n_rows, n_classes = scores.shape
     given = len(soft) > 0
-    odds = np.empty(n_classes)
+    odds, target = np.empty(n_classes), np.empty(n_classes)
     for row in range(n_rows):
         largest = -math.inf
         for k in range(n_classes):
@@ -63,17 +63,16 @@ def softmax_gradient(
         for k in range(n_classes):
             odds[k] = math.exp(odds[k] - largest)
             total += odds[k]
-        own = labels[row]
+        if given:
+            for k in range(n_classes):
+                target[k] = soft[row, k]
+        else:
+            target[:] = strengths[row] / (n_classes - 1)
+            target[labels[row]] = 1.0 - strengths[row]
         weight = weights[row]
-        strength = 0.0 if given else strengths[row]
-        share = strength / (n_classes - 1)
         for k in range(n_classes):
             probability = odds[k] / total
-            if given:
-                target = float(soft[row, k])
-            else:
-                target = 1.0 - strength if k == own else share
-            gradient[row, k] = weight * (probability - target)
+            gradient[row, k] = weight * (probability - target[k])
             curvature = weight * factor * probability * (1.0 - probability)
             hessian[row, k] = max(curvature, floor)
 

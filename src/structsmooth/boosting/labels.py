@@ -17,22 +17,10 @@ TOLERANCE = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Checked labels and weights, and what follows from them.
+    """Checked labels and weights; either strengths or soft labels have no rows.
 
-    Attributes
-    ----------
-    n_classes : int
-        Number of classes K.
-    y : ndarray of shape (n,), int64
-        Class numbers; where only probabilities were given, the most probable ones.
-    strengths : ndarray of shape (n,)
-        Strengths, empty if there are soft labels.
-    soft : ndarray of shape (n, K), float32 or float64
-        Soft labels as they were given, with no rows if there are strengths.
-    uniform : bool
-        Whether one strength was given for all rows.
-    weights : ndarray of shape (n,) or None
-        Sample weights, None if all are 1.
+    Where only probabilities were given, ``y`` holds the most probable classes. Soft
+    labels are kept as they came, float32 or float64. Weights of 1 are None.
     """
 
     n_classes: int
