@@ -56,7 +56,7 @@ figure, axis = plt.subplots(figsize=(6, 3.6), layout="constrained")
 ways = {"none": 0.0, "uniform": smoother.alpha_, "structural": strengths}
 for name, way in ways.items():
     learner = LGBMClassifier(random_state=0, n_jobs=1, verbose=-1)
-    model = fit_smoothed(learner, X, y, way, n_classes=3)
+    model = fit_smoothed(learner, X, y, strengths=way)
     probabilities = model.predict_proba(X_test)
     scores = evaluate(y_test, probabilities)
     print(

@@ -49,6 +49,9 @@ def test_a_missing_library_is_named_with_the_remedy(monkeypatch, library):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
+        ({"strengths": None}, "strengths and soft_labels must be given, got neither"),
+        ({"soft_labels": [[1, 0, 0]] * 2}, "soft_labels must be given, got both"),
+        ({"y": None}, "y must hold labels where strengths are given"),
         ({"y": [0, 3]}, "y must hold class numbers 0 to 2 .* got 3"),
         ({"y": ["a", "b"]}, "y must hold class numbers 0 to 2, got dtype"),
         ({"y": [], "strengths": []}, "y must have at least one label"),
@@ -66,6 +69,32 @@ def test_wrong_input_is_named(arguments_of, wrong, message):
     given = {"y": [0, 1], "strengths": 0.1, "n_classes": 3, **wrong}
     with pytest.raises(InvalidInputError, match=message):
         arguments_of(**given)
+
+
+@pytest.mark.parametrize(
+    ("soft_labels", "message"),
+    [
+        ([[1, 0], [0, 1]], r"must have the shape \(n, 3\), .* got \(2, 2\)"),
+        ([1.0, 0.0], r"must have the shape \(n, 3\), .* got \(2,\)"),
+        ([[1, 0, 0]], "one row for each of the 2 labels in y, got 1"),
+        ([["a", "b", "c"]] * 2, "soft_labels must be numbers"),
+        ([[1, 0, 0], [0.5, 0.5, 0.5]], "got 0.5 to 0.5 with a sum of 1.5 in row 1"),
+        ([[1.5, -0.5, 0], [1, 0, 0]], "got -0.5 to 1.5 with a sum of 1 in row 0"),
+        ([[1, 0, 0], [np.nan, 0, 1]], "sum to 1, got nan to nan .* in row 1"),
+        ([[np.inf, 0, 0], [1, 0, 0]], "sum to 1, got 0 to inf .* in row 0"),
+    ],
+)
+def test_soft_labels_that_are_no_probabilities_are_named(
+    arguments_of, soft_labels, message
+):
+    with pytest.raises(InvalidInputError, match=message):
+        arguments_of([0, 1], n_classes=3, soft_labels=soft_labels)
+
+
+def test_weights_of_one_are_no_weights(arguments_of):
+    arguments = arguments_of([0, 1], 0.1, 3, sample_weight=[1, 1])
+    assert set(arguments.dataset) == {"label"}
+    assert "sample_weight" not in arguments.fit_options
 
 
 def test_two_classes_are_labeled_with_the_mass_on_the_second(arguments_of):
@@ -108,6 +137,8 @@ def test_parameters_that_would_undo_the_smoothing_are_refused(arguments_of, n_cl
     for name in arguments.estimator_params:
         with pytest.raises(InvalidInputError, match=f"{name} is set by the arguments"):
             arguments.estimator(**{name: "binary"})
+    with pytest.raises(InvalidInputError, match="application is set by the arguments"):
+        arguments.estimator(application="binary")
     for name in ("class_weight", "scale_pos_weight", "auto_class_weights"):
         with pytest.raises(InvalidInputError, match=f"{name} has no meaning"):
             arguments.estimator(**{name: 2.0})

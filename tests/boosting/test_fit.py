@@ -3,11 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.validation import check_is_fitted
 
 from structsmooth import boosting
-from structsmooth.boosting import fit_smoothed
+from structsmooth.boosting import SmoothedModel, fit_smoothed
 from structsmooth.errors import InvalidInputError
 
 FEW = {
@@ -117,3 +121,128 @@ def test_other_estimators_are_refused(two_classes, estimator):
         InvalidInputError, match=f"CatBoost, got {type(estimator).__name__}"
     ):
         fit_smoothed(estimator, X, y, 0.1, 2)
+
+
+NAMES = np.array(["zero", "one", "two", "three", "four"])  # not in sorted order
+
+
+@pytest.mark.parametrize("kind", [list, np.array, pd.Series, pd.Categorical])
+def test_labels_may_be_text(library, five_digits, kind):
+    X, y, strengths = five_digits
+    train, held_out = np.arange(0, len(y), 2), np.arange(1, len(y), 2)
+    names = NAMES[y]
+    model = fit_smoothed(
+        classifier(library),
+        X[train],
+        kind(names[train]),
+        strengths[train],
+        eval_set=[(X[held_out], kind(names[held_out]))],
+        **({"verbose": False} if library == "xgboost" else {}),
+    )
+    assert model.classes_.tolist() == ["four", "one", "three", "two", "zero"]
+    # The order of the classes makes no difference but for rounding.
+    by_number = fit_smoothed(
+        classifier(library), X[train], y[train], strengths[train], 5
+    ).predict_proba(X)
+    order = np.argsort(NAMES)
+    if library != "catboost":  # which keeps the iteration that is best in validation
+        np.testing.assert_allclose(
+            model.predict_proba(X), by_number[:, order], rtol=0, atol=1e-4
+        )
+    assert model.score(X, names) == np.mean(model.predict(X) == names) > 0.8
+
+
+def test_columns_of_soft_labels_are_in_the_order_of_the_sorted_labels(library):
+    X = np.repeat(np.arange(3.0), 40)[:, np.newaxis]
+    names = np.repeat(["pear", "apple", "fig"], 40)
+    soft = np.repeat([[0.1, 0.2, 0.7], [0.6, 0.3, 0.1], [0.2, 0.8, 0.0]], 40, axis=0)
+    many = {"n_estimators": 60} if library != "catboost" else {"iterations": 60}
+    model = fit_smoothed(
+        classifier(library).set_params(**many), X, names, soft_labels=soft
+    )
+    np.testing.assert_allclose(model.predict_proba(X), soft, atol=0.02)
+    assert model.predict(X[::40]).tolist() == ["pear", "apple", "fig"]
+
+
+def test_is_an_estimator(library, five_digits):
+    X, y, strengths = five_digits
+    model = SmoothedModel(classifier(library))
+    assert repr(model) == f"SmoothedModel({CLASSIFIERS[library]})"
+    assert is_classifier(model)
+    for unfitted in (model, clone(model)):
+        with pytest.raises(NotFittedError):
+            check_is_fitted(unfitted)
+        with pytest.raises(NotFittedError):
+            unfitted.predict(X)
+    assert model.fit(X, y, strengths) is model
+    check_is_fitted(model)
+    assert repr(model) == f"SmoothedModel({CLASSIFIERS[library]}, 5 classes)"
+    assert model.n_features_in_ == 8
+    assert "SmoothedModel" in model._repr_html_()
+    expected = fit_smoothed(classifier(library), X, y, strengths).predict_proba(X)
+    np.testing.assert_array_equal(
+        clone(model).fit(X, y, strengths).predict_proba(X), expected
+    )
+
+
+def test_a_grid_search_gives_each_fold_its_own_strengths(library, five_digits):
+    X, y, strengths = five_digits
+    name = "estimator__depth" if library == "catboost" else "estimator__max_depth"
+    search = GridSearchCV(SmoothedModel(classifier(library)), {name: [1, 4]}, cv=2)
+    search.fit(X, y, strengths=strengths)
+    assert search.best_params_ == {name: 4}
+    assert search.best_score_ > 0.75
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "exactly one of strengths and soft_labels must be given, got neither"),
+        ({"strengths": 0.1, "soft_labels": [[0, 1]]}, "must be given, got both"),
+        ({"y": None, "strengths": 0.1}, "y must hold labels where strengths"),
+        ({"y": ["a", "a"], "strengths": 0.1}, r"two classes.*, got \['a'\]"),
+        ({"strengths": 0.1, "eval_set": 3}, "list of such pairs, got int"),
+        ({"strengths": 0.1, "eval_set": [([[0]], ["c"])]}, "has the label 'c'"),
+        (
+            {"strengths": 0.1, "eval_set": ([[0]], [[0.5, 0.6]])},
+            "labels in eval_set must have rows of probabilities",
+        ),
+    ],
+)
+def test_wrong_input_is_named(library, given, message):
+    with pytest.raises(InvalidInputError, match=message):
+        fit_smoothed(classifier(library), [[0], [1]], **{"y": ["a", "b"], **given})
+
+
+def test_metrics_that_would_not_be_computed_are_refused(five_digits):
+    X, y, _ = five_digits
+    with pytest.raises(InvalidInputError, match="eval_metric is set for soft labels"):
+        fit_smoothed(classifier("lightgbm"), X, y, 0.1, eval_metric="multi_error")
+    with pytest.raises(InvalidInputError, match="eval_metric is set by the arguments"):
+        fit_smoothed(
+            classifier("xgboost", eval_metric="merror"),
+            X,
+            y,
+            0.1,
+            eval_set=(X, np.eye(5)[y]),
+        )
+    model = fit_smoothed(
+        classifier("xgboost", eval_metric="merror"),
+        X,
+        y,
+        0.1,
+        eval_set=(X, y),
+        verbose=False,
+    )
+    (errors,) = model.model.evals_result()["validation_0"].values()
+    assert errors[-1] == pytest.approx(1 - model.score(X, y))
+
+
+@pytest.mark.parametrize("name", ["application", "loss", "objective_type"])
+def test_other_names_of_the_objective_do_not_undo_the_smoothing(five_digits, name):
+    X, y, _ = five_digits
+    model = fit_smoothed(classifier("lightgbm", **{name: "softmax"}), X, y, 0.3)
+    expected = fit_smoothed(classifier("lightgbm"), X, y, 0.3).predict_proba(X)
+    np.testing.assert_array_equal(model.predict_proba(X), expected)
+    with pytest.raises(InvalidInputError, match="of classifiers, got 'poisson'"):
+        fit_smoothed(classifier("lightgbm", **{name: "poisson"}), X, y, 0.3)

@@ -29,13 +29,45 @@ def problems(draw):
     )
 
 
-def gradient_of(scores, start, y, strengths, weights, factor=1.0, floor=0.0):
+def gradient_of(scores, start, y, strengths, weights, soft=None, factor=1.0, floor=0.0):
     gradient = np.empty_like(scores, dtype=np.float32)
     hessian = np.empty_like(gradient)
+    soft = np.empty((0, 2)) if soft is None else soft
     softmax_gradient(
-        scores, start, y, strengths, weights, factor, floor, gradient, hessian
+        scores, start, y, strengths, soft, weights, factor, floor, gradient, hessian
     )
     return gradient, hessian
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_gradient_of_soft_labels_is_the_slope_of_their_cross_entropy(rng, dtype):
+    scores, start = rng.normal(size=(30, 4)), rng.normal(size=4)
+    soft, weights = rng.dirichlet(np.ones(4), 30).astype(dtype), rng.uniform(0, 3, 30)
+
+    def losses(scores):  # written down once more
+        logits = scores + start
+        return weights * (np.log(np.exp(logits).sum(axis=1)) - (soft * logits).sum(1))
+
+    gradient, hessian = gradient_of(
+        scores, start, np.zeros(30, np.int64), np.empty(0), weights, soft
+    )
+    step = 1e-4
+    for k in range(4):
+        forward, back = scores + step * np.eye(4)[k], scores - step * np.eye(4)[k]
+        slope = (losses(forward) - losses(back)) / (2 * step)
+        np.testing.assert_allclose(gradient[:, k], slope, rtol=0, atol=1e-6)
+        curvature = losses(forward) - 2 * losses(scores) + losses(back)
+        np.testing.assert_allclose(hessian[:, k], curvature / step**2, atol=1e-5)
+
+
+@given(problems())
+def test_soft_labels_made_of_strengths_have_the_same_gradient_to_the_bit(problem):
+    scores, start, y, strengths, weights = problem
+    soft = smooth_labels(y, strengths, scores.shape[1])
+    np.testing.assert_array_equal(
+        gradient_of(*problem),
+        gradient_of(scores, start, y, np.empty(0), weights, soft),
+    )
 
 
 @given(problems())

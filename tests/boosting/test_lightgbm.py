@@ -224,7 +224,7 @@ def test_other_rows_than_those_of_the_strengths_are_refused(five_digits):
 
 def test_weights_that_were_not_handed_on_are_missed(five_digits):
     X, y, strengths = five_digits
-    arguments = lightgbm_arguments(y, strengths, 5, sample_weight=np.ones(len(y)))
+    arguments = lightgbm_arguments(y, strengths, 5, sample_weight=np.full(len(y), 2.0))
     with pytest.raises(InvalidInputError, match="objective but not to LightGBM"):
         arguments.estimator(verbose=-1, n_jobs=1).fit(X, y)
 
@@ -237,7 +237,9 @@ def test_a_class_that_does_not_occur(five_digits):
     got = predict(arguments, train(arguments, X, 5), X)
     np.testing.assert_allclose(got, own, rtol=0, atol=1e-12)
     with pytest.raises(InvalidInputError, match="each of the 5 classes, got 4"):
-        arguments.estimator(verbose=-1, n_jobs=1).fit(X, **arguments.fit_options)
+        lightgbm.LGBMClassifier(
+            objective=arguments.params["objective"], verbose=-1, n_jobs=1
+        ).fit(X, **arguments.fit_options)
     smoothed = lightgbm_arguments(y, 0.2, 5)
     got = predict(smoothed, train(smoothed, X), X)
     assert got[:, 3].mean() == pytest.approx(0.05, abs=0.01)

@@ -175,7 +175,7 @@ def test_other_rows_than_those_of_the_strengths_are_refused(five_digits):
 
 def test_weights_that_were_not_handed_on_are_missed(five_digits):
     X, y, strengths = five_digits
-    arguments = xgboost_arguments(y, strengths, 5, sample_weight=np.ones(len(y)))
+    arguments = xgboost_arguments(y, strengths, 5, sample_weight=np.full(len(y), 2.0))
     with pytest.raises(InvalidInputError, match="objective but not to XGBoost"):
         arguments.estimator().fit(X, y)
 
@@ -189,9 +189,15 @@ def test_a_class_that_does_not_occur(five_digits):
     np.testing.assert_allclose(got, own, rtol=0, atol=2e-6)
     arguments = xgboost_arguments(y, 0.2, 5)
     with pytest.raises(InvalidInputError, match="each of the 5 classes, got 4"):
-        arguments.estimator().fit(X, **arguments.fit_options)
+        xgboost.XGBClassifier(objective=arguments.train_options["obj"]).fit(X, y)
     got = train(arguments, X, 40).predict(data)
     assert got[:, 4].mean() == pytest.approx(0.05, abs=0.01)
+    model = arguments.estimator(n_estimators=40, **COMMON)
+    model.fit(X, **arguments.fit_options, eval_set=[(X, y)], verbose=False)
+    by_estimator = arguments.probabilities(model.predict(X, output_margin=True))
+    np.testing.assert_allclose(by_estimator, got, atol=1e-6)
+    losses = model.evals_result()["validation_0"]["mlogloss"]
+    assert losses[-1] == pytest.approx(log_loss(y, got, labels=range(5)), rel=1e-5)
 
 
 def test_one_row():

@@ -12,7 +12,7 @@ from structsmooth.boosting.gradient import negative_derivatives
 _catboost: Any = import_library("catboost")
 
 
-class SmoothedSoftmax(_catboost.MultiTargetCustomObjective):
+class SoftmaxObjective(_catboost.MultiTargetCustomObjective):
     """Cross-entropy of softmax scores with soft labels, one target for each class."""
 
     # CatBoost would compile the method anew in each process and put it where it

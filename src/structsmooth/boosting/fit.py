@@ -1,53 +1,67 @@
-"""One call from an estimator of a boosting library to a model of smoothed labels."""
+"""One call from a classifier of a boosting library to a model of soft labels."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 
-from structsmooth.boosting.arguments import BoostingArguments
-from structsmooth.boosting.catboost import catboost_arguments
-from structsmooth.boosting.lightgbm import lightgbm_arguments
-from structsmooth.boosting.xgboost import xgboost_arguments
+from structsmooth.boosting.arguments import (
+    OBJECTIVE_NAMES,
+    BoostingArguments,
+    catboost_arguments,
+    lightgbm_arguments,
+    xgboost_arguments,
+    xgboost_metric,
+)
+from structsmooth.boosting.labels import check_soft_labels
 from structsmooth.errors import InvalidInputError
+from structsmooth.validation import encode_labels
 
 ARGUMENTS: dict[str, Callable[..., BoostingArguments]] = {
     "catboost": catboost_arguments,
     "lightgbm": lightgbm_arguments,
     "xgboost": xgboost_arguments,
 }
-# The objectives of classifiers, which smoothed labels have their own versions of.
-OBJECTIVES: dict[str, set[Any]] = {
-    "objective": {
-        "binary",
-        "binary:logistic",
-        "cross_entropy",
-        "multi:softmax",
-        "multi:softprob",
-        "multiclass",
-        "softmax",
-    },
-    "loss_function": {"CrossEntropy", "Logloss", "MultiClass"},
+# The objectives of classifiers, which soft labels have their own versions of.
+OBJECTIVES = {
+    "binary",
+    "binary:logistic",
+    "cross_entropy",
+    "multi:softmax",
+    "multi:softprob",
+    "multiclass",
+    "softmax",
+    "CrossEntropy",
+    "Logloss",
+    "MultiClass",
 }
+# LightGBM and XGBoost keep labels, hence numbers of rows, as float32.
+MOST_SOFT_ROWS = 2**24
 
 
 def fit_smoothed(
     estimator: Any,
     X: Any,
-    y: ArrayLike,
-    strengths: ArrayLike,
-    n_classes: int,
+    y: ArrayLike | None,
+    strengths: ArrayLike | None = None,
+    n_classes: int | None = None,
     *,
+    soft_labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     eval_set: Any = None,
     **fit_options: Any,
 ) -> SmoothedModel:
-    """Train LightGBM, XGBoost or CatBoost on smoothed labels.
+    """Train LightGBM, XGBoost or CatBoost on soft labels, without copying rows.
+
+    Give either strengths, and the mass that leaves a label is spread evenly over the
+    other classes, or soft labels of any kind.
 
     Parameters
     ----------
@@ -56,74 +70,167 @@ def fit_smoothed(
         parameters are used; it is not changed.
     X : array-like or DataFrame of shape (n, d)
         Features, of any kind the library takes.
-    y : array-like of shape (n,)
-        Class numbers 0 to K - 1.
-    strengths : float or array-like of shape (n,)
+    y : array-like of shape (n,) or None
+        Labels of any kind. May be None with soft labels; the classes are then the
+        numbers 0 to K - 1.
+    strengths : float or array-like of shape (n,), optional
         Probability mass that leaves a sample's own class, of all samples or of each.
         What other libraries call ``label_smoothing`` (epsilon) is converted by
         `structsmooth.alpha_from_epsilon`.
-    n_classes : int
-        Number of classes K.
+    n_classes : int, optional
+        Number of classes K, if y holds class numbers 0 to K - 1 and not all of them
+        may occur. By default the classes are the distinct labels in y.
+    soft_labels : array-like of shape (n, K), optional
+        Probability of each class, with columns in the order of the sorted labels.
     sample_weight : array-like of shape (n,), optional
         Weights.
     eval_set : pair or list of pairs, optional
-        Features and class numbers for validation and early stopping. Their labels
-        are not smoothed.
+        Features and labels for validation and early stopping. Labels are not
+        smoothed; the loss is that of the labels as they are given, which may also be
+        soft labels of shape (m, K).
     **fit_options
         Passed on to ``fit``.
 
     Returns
     -------
     SmoothedModel
-        With ``predict`` and ``predict_proba``.
+        Fitted.
 
     Examples
     --------
     >>> from lightgbm import LGBMClassifier
     >>> from sklearn.datasets import load_iris
+    >>> from structsmooth import smooth_labels
     >>> from structsmooth.boosting import fit_smoothed
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = fit_smoothed(LGBMClassifier(verbose=-1), X, y, 0.1, n_classes=3)
+    >>> model = fit_smoothed(LGBMClassifier(verbose=-1), X, y, strengths=0.1)
+    >>> model
+    SmoothedModel(LGBMClassifier, 3 classes)
     >>> model.predict(X[[0, 60]]), model.predict_proba(X).max().round(1)
     (array([0, 1]), np.float64(0.9))
+
+    Versicolor and virginica are taken for each other, setosa is not:
+
+    >>> shares = [[0, 0.5, 0.5], [0, 0, 1], [0, 1, 0]]
+    >>> soft_labels = smooth_labels(y, 0.1, n_classes=3, spread=shares)
+    >>> model = fit_smoothed(
+    ...     LGBMClassifier(verbose=-1), X, y, soft_labels=soft_labels
+    ... )
+    >>> model.predict_proba(X[[60]]).round(1)
+    array([[0. , 0.9, 0.1]])
     """
-    library = library_of(estimator)
-    if library is None:
-        raise InvalidInputError(
-            "estimator must be a classifier of LightGBM, XGBoost or CatBoost, got "
-            f"{type(estimator).__name__}"
-        )
-    arguments = ARGUMENTS[library](y, strengths, n_classes, sample_weight=sample_weight)
-    parameters = {k: v for k, v in estimator.get_params().items() if v is not None}
-    for name, known in OBJECTIVES.items():
-        objective = parameters.pop(name, None)
-        if objective is not None and objective not in known:
-            raise InvalidInputError(
-                f"estimator must have an objective of classifiers, got {objective!r}"
-            )
-    model = arguments.estimator(**parameters)
-    if eval_set:
-        pairs = [eval_set] if isinstance(eval_set, tuple) else eval_set
-        hard = [(rows, arguments.hard_labels(labels)) for rows, labels in pairs]
-        fit_options.update(_validation_options(model, hard))
-    model.fit(X, **arguments.fit_options, **fit_options)
-    return SmoothedModel(model, arguments)
+    return SmoothedModel(estimator).fit(
+        X,
+        y,
+        strengths,
+        n_classes,
+        soft_labels=soft_labels,
+        sample_weight=sample_weight,
+        eval_set=eval_set,
+        **fit_options,
+    )
 
 
-@dataclass(frozen=True, eq=False)
-class SmoothedModel:
-    """A trained model of a boosting library that knows what its scores mean.
+class SmoothedModel(ClassifierMixin, BaseEstimator):
+    """A classifier of a boosting library that is trained on soft labels.
+
+    Parameters
+    ----------
+    estimator : estimator
+        An ``LGBMClassifier``, ``XGBClassifier`` or ``CatBoostClassifier``, whose
+        parameters are used; it is not changed.
 
     Attributes
     ----------
+    classes_ : ndarray of shape (K,)
+        The labels, sorted.
+    n_features_in_ : int
+        Number of features.
     model : estimator
-        The library's own.
+        The library's own, fitted; not always of the class of ``estimator``.
     arguments : BoostingArguments
         What it was trained with.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from structsmooth.boosting import SmoothedModel
+    >>> from xgboost import XGBClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> names = load_iris().target_names[y]
+    >>> model = SmoothedModel(XGBClassifier(n_estimators=10))
+    >>> model.fit(X, names, strengths=0.1).score(X, names) > 0.95
+    True
     """
 
-    model: Any
-    arguments: BoostingArguments
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None,
+        strengths: ArrayLike | None = None,
+        n_classes: int | None = None,
+        *,
+        soft_labels: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        eval_set: Any = None,
+        **fit_options: Any,
+    ) -> Self:
+        """Train on soft labels.
+
+        Parameters
+        ----------
+        X, y, strengths, n_classes, soft_labels, sample_weight, eval_set
+            As for `fit_smoothed`.
+        **fit_options
+            Passed on to ``fit`` of the library.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        library = library_of(self.estimator)
+        if library is None:
+            raise InvalidInputError(
+                "estimator must be a classifier of LightGBM, XGBoost or CatBoost, got "
+                f"{type(self.estimator).__name__}"
+            )
+        classes = None
+        if y is not None and n_classes is None:
+            classes, y = encode_labels(y, None, owner="fit_smoothed")
+            n_classes = len(classes)
+            if n_classes < 2:
+                raise InvalidInputError(
+                    "y must have labels of at least two classes, or class numbers with "
+                    f"n_classes, got {classes.tolist()}"
+                )
+        arguments = ARGUMENTS[library](
+            y,
+            strengths,
+            n_classes,
+            soft_labels=soft_labels,
+            sample_weight=sample_weight,
+        )
+        if classes is None:
+            classes = np.arange(arguments.n_classes)
+        pairs: list[tuple[Any, Any]] = []
+        if eval_set is not None:
+            arguments, pairs = _validation(arguments, classes, eval_set)
+        for name in fit_options.keys() & arguments.fit_options.keys():
+            raise InvalidInputError(
+                f"{name} is set for soft labels and cannot be chosen, got "
+                f"{fit_options[name]!r}"
+            )
+        model = arguments.estimator(**_parameters(self.estimator))
+        if pairs:
+            fit_options.update(_validation_options(model, pairs))
+        model.fit(X, **arguments.fit_options, **fit_options)
+        self.model, self.arguments, self.classes_ = model, arguments, classes
+        self.n_features_in_ = model.n_features_in_
+        return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each class.
@@ -136,13 +243,14 @@ class SmoothedModel:
         Returns
         -------
         ndarray of shape (m, K)
-            Rows sum to 1.
+            In the order of ``classes_``; rows sum to 1.
         """
+        check_is_fitted(self)
         scores = self.model.predict(X, **self.arguments.raw_options)
         return self.arguments.probabilities(scores)
 
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Return the class number of each row.
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most probable label of each row.
 
         Parameters
         ----------
@@ -152,9 +260,89 @@ class SmoothedModel:
         Returns
         -------
         ndarray of shape (m,)
-            Class numbers 0 to K - 1.
+            Labels.
         """
-        return np.asarray(self.predict_proba(X).argmax(axis=1))
+        best = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """Name the classifier, and once fitted the number of classes."""
+        fitted = hasattr(self, "classes_")
+        classes = f", {len(self.classes_)} classes" if fitted else ""
+        return f"SmoothedModel({type(self.estimator).__name__}{classes})"
+
+
+def _parameters(estimator: Any) -> dict[str, Any]:
+    """Return the parameters of a classifier, without its objective."""
+    parameters = {k: v for k, v in estimator.get_params().items() if v is not None}
+    for name in OBJECTIVE_NAMES & parameters.keys():
+        objective = parameters.pop(name)
+        if not isinstance(objective, str) or objective not in OBJECTIVES:
+            raise InvalidInputError(
+                f"estimator must have an objective of classifiers, got {objective!r}"
+            )
+    return parameters
+
+
+def _validation(
+    arguments: BoostingArguments, classes: NDArray[Any], eval_set: Any
+) -> tuple[BoostingArguments, list[tuple[Any, Any]]]:
+    """Return arguments that can measure validation sets, and the sets as pairs."""
+    sets = eval_set if isinstance(eval_set, list) else [eval_set]
+    for pair in sets:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise InvalidInputError(
+                "eval_set must be a pair of features and labels or a list of such "
+                f"pairs, got {type(pair).__name__}"
+            )
+    pairs: list[tuple[Any, Any]] = []
+    matrices: list[NDArray[Any]] = []
+    for rows, given in sets:
+        if np.ndim(given) < 2 or np.shape(given)[1] == 1:
+            labels = arguments.hard_labels(_encode(given, classes))
+        else:
+            labels = check_soft_labels(given, len(classes), "labels in eval_set")
+            if len(classes) == 2:
+                labels = labels[:, 1]
+            elif arguments.library != "catboost":
+                first = sum(map(len, matrices))
+                matrices.append(labels)
+                labels = -1.0 - np.arange(first, first + len(labels))
+        pairs.append((rows, labels))
+    if matrices:
+        arguments = _measured_on(np.concatenate(matrices), arguments)
+    return arguments, pairs
+
+
+def _encode(y: Any, classes: NDArray[Any]) -> NDArray[np.int64]:
+    """Return labels of a validation set as positions in the classes."""
+    labels, coded = encode_labels(y, None, owner="eval_set")
+    position = {label: i for i, label in enumerate(classes.tolist())}
+    for label in labels.tolist():
+        if label not in position:
+            raise InvalidInputError(
+                f"eval_set has the label {label!r}, which y has not; expected labels "
+                "that are trained on, or class numbers and n_classes"
+            )
+    known = np.array([position[label] for label in labels.tolist()], dtype=np.int64)
+    return np.asarray(known[coded])
+
+
+def _measured_on(
+    soft: NDArray[np.floating], arguments: BoostingArguments
+) -> BoostingArguments:
+    """Return arguments whose metric knows the soft labels of validation sets."""
+    if len(soft) > MOST_SOFT_ROWS:
+        raise InvalidInputError(
+            f"eval_set must have at most {MOST_SOFT_ROWS} rows with soft labels, got "
+            f"{len(soft)}"
+        )
+    if arguments.library == "lightgbm":
+        metric = replace(arguments.fit_options["eval_metric"], soft=soft)
+        options = {**arguments.fit_options, "eval_metric": metric}
+        return replace(arguments, fit_options=options)
+    params = arguments.estimator_params | xgboost_metric(arguments.n_classes, soft)
+    return replace(arguments, estimator_params=params)
 
 
 def _validation_options(model: Any, pairs: list[tuple[Any, Any]]) -> dict[str, Any]:

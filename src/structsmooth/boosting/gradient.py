@@ -1,9 +1,9 @@
-"""Kernels: derivatives of the softmax cross-entropy against a class and a strength.
+"""Kernels: derivatives of the cross-entropy of softmax scores with soft labels.
 
-The soft label ``q`` of a row is ``1 - a`` on its own class and ``a / (K-1)`` on the
-others. The gradient of its cross-entropy with the softmax ``p`` of the scores is
-``p - q``, and the Hessian ``diag(p) - p p'`` does not depend on the label. No array of
-soft labels is made: a class and a strength for each row are all that is read.
+The gradient of the cross-entropy of a soft label ``q`` with the softmax ``p`` of the
+scores is ``p - q``, and the Hessian ``diag(p) - p p'`` does not depend on the label. A
+soft label is read where it is given, else made on the way from class and strength:
+``1 - a`` on the own class and ``a / (K-1)`` on the others.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ def softmax_gradient(
     start: NDArray[np.float64],
     labels: NDArray[np.int64],
     strengths: NDArray[np.float64],
+    soft: NDArray[Any],
     weights: NDArray[np.float64],
     factor: float,
     floor: float,
@@ -39,15 +40,20 @@ def softmax_gradient(
         Added to the scores of every row.
     labels : array of shape (n,), int64
         Class numbers.
-    strengths, weights : array of shape (n,)
-        Strength and sample weight of each row.
+    strengths : array of shape (n,)
+        Strengths; not read if there are soft labels.
+    soft : array of shape (n, K) or (0, K)
+        Soft labels, with no rows if class and strength say it all.
+    weights : array of shape (n,)
+        Sample weights.
     factor, floor : float
         The Hessian is ``weight * factor * p (1 - p)``, but at least ``floor``.
     gradient, hessian : array of shape (n, K)
         Where the results go, of either memory layout.
     """
     n_rows, n_classes = scores.shape
-    odds = np.empty(n_classes)
+    given = len(soft) > 0
+    odds, target = np.empty(n_classes), np.empty(n_classes)
     for row in range(n_rows):
         largest = -math.inf
         for k in range(n_classes):
@@ -57,13 +63,16 @@ def softmax_gradient(
         for k in range(n_classes):
             odds[k] = math.exp(odds[k] - largest)
             total += odds[k]
-        own = labels[row]
+        if given:
+            for k in range(n_classes):
+                target[k] = soft[row, k]
+        else:
+            target[:] = strengths[row] / (n_classes - 1)
+            target[labels[row]] = 1.0 - strengths[row]
         weight = weights[row]
-        share = strengths[row] / (n_classes - 1)
         for k in range(n_classes):
             probability = odds[k] / total
-            target = 1.0 - strengths[row] if k == own else share
-            gradient[row, k] = weight * (probability - target)
+            gradient[row, k] = weight * (probability - target[k])
             curvature = weight * factor * probability * (1.0 - probability)
             hessian[row, k] = max(curvature, floor)
 

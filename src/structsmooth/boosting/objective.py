@@ -12,43 +12,35 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from structsmooth.boosting.gradient import softmax_gradient, softmax_log_loss
+from structsmooth.boosting.labels import Labels
 from structsmooth.errors import InvalidInputError
 from structsmooth.validation import check_codes
 
 
 @dataclass(frozen=True, eq=False)
-class SmoothedSoftmax:
-    """Cross-entropy of softmax scores with smoothed labels, for one training set.
+class SoftmaxObjective:
+    """Cross-entropy of softmax scores with soft labels, for one training set.
 
     Attributes
     ----------
     library : str
         Name used in messages.
-    n_classes : int
-        Number of classes K.
-    y : ndarray of shape (n,), int64
-        Class numbers of the training rows.
-    strengths : float or ndarray of shape (n,)
-        Strength of all rows, or of each. Only with one for all may the objective be
-        used on other rows than those of ``y``, such as the folds of a
-        cross-validation.
+    labels : Labels
+        Of the training rows. Only with one strength for all may the objective be used
+        on other rows, such as the folds of a cross-validation.
     start : ndarray of shape (K,)
         Added to the library's scores.
-    weighted : bool
-        Whether the rows have sample weights, which the library must then hand over.
     factor, floor : float
         The library's own diagonal Hessian: ``factor * p (1 - p)``, at least
         ``floor``.
     """
 
     library: str
-    n_classes: int
-    y: NDArray[np.int64]
-    strengths: Any
+    labels: Labels
     start: NDArray[np.float64]
-    weighted: bool
     factor: float
     floor: float
 
@@ -56,23 +48,24 @@ class SmoothedSoftmax:
         self, first: Any, second: Any, sample_weight: Any = None
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return gradient and Hessian, both (n, K) in the layout of the scores."""
-        labels, scores, weights, rows = _unpack(first, second, sample_weight)
-        scores = _check_scores(scores, self.n_classes, self.library)
-        if weights is None and self.weighted:
+        y, scores, weights, rows = _unpack(first, second, sample_weight)
+        scores = _check_scores(scores, self.labels.n_classes, self.library)
+        if weights is None and self.labels.weights is not None:
             raise InvalidInputError(
                 f"sample_weight was given for the objective but not to {self.library}; "
                 "pass on dataset or fit_options as they are"
             )
-        labels, strengths = self._rows(labels, rows)
+        codes, strengths, soft = self._targets(y, rows)
         layout: Any = "C" if scores.flags.c_contiguous else "F"
         gradient = np.empty(scores.shape, np.float32, order=layout)
         hessian = np.empty_like(gradient)
         softmax_gradient(
             scores,
             self.start,
-            labels,
+            codes,
             strengths,
-            _ones_if_none(weights, len(labels)),
+            soft,
+            _ones_if_none(weights, len(y)),
             self.factor,
             self.floor,
             gradient,
@@ -80,50 +73,65 @@ class SmoothedSoftmax:
         )
         return gradient, hessian
 
-    def _rows(
-        self, labels: Any, rows: Any
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return class and strength of the rows that the library trains on."""
-        if np.ndim(self.strengths) == 0:
-            codes = check_codes(labels, self.n_classes)
-            return codes, np.full(len(codes), float(self.strengths))
-        codes, strengths = self.y, self.strengths
+    def _targets(
+        self, y: Any, rows: Any
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Return classes, strengths and soft labels of the rows to train on."""
+        own = self.labels
+        if own.uniform:
+            codes = check_codes(y, own.n_classes)
+            return codes, np.full(len(codes), own.strengths[0]), own.soft
+        codes, strengths, soft = own.y, own.strengths, own.soft
         if rows is not None:
-            codes, strengths = codes[rows], strengths[rows]
-        if not np.array_equal(labels, codes):
+            codes = codes[rows]
+            strengths = strengths[rows] if len(strengths) else strengths
+            soft = soft[rows] if len(soft) else soft
+        if not np.array_equal(y, codes):
             raise InvalidInputError(
-                f"{self.library} must train on the {len(self.y)} rows and labels that "
-                f"the strengths belong to, got {len(labels)} others; for "
+                f"{self.library} must train on the {len(own.y)} rows and labels that "
+                f"the strengths or soft labels belong to, got {len(y)} others; for "
                 "cross-validation make the arguments anew for each fold"
             )
-        return codes, strengths
+        return codes, strengths, soft
 
 
 @dataclass(frozen=True, eq=False)
-class HardLogLoss:
-    """Mean negative log-likelihood of hard labels, for validation sets in LightGBM.
+class SoftmaxLogLoss:
+    """Mean cross-entropy on validation sets, whose labels may be hard or soft.
 
     Attributes
     ----------
+    library : str
+        Whose metric it is: LightGBM wants more than the value.
     n_classes : int
         Number of classes K.
     start : ndarray of shape (K,)
         Added to the library's scores.
+    soft : ndarray of shape (m, K), optional
+        Soft labels of validation rows. The libraries keep one number a row, which for
+        these is their row here, counted down from -1.
     """
 
+    library: str
     n_classes: int
     start: NDArray[np.float64]
+    soft: NDArray[np.floating] | None = None
+    __name__ = "mlogloss"  # XGBoost's name of the same metric
 
-    def __call__(
-        self, first: Any, second: Any, sample_weight: Any = None
-    ) -> tuple[str, float, bool]:
-        """Return LightGBM's name of the metric, its value, and that less is better."""
-        labels, scores, weights, _ = _unpack(first, second, sample_weight)
-        scores = _check_scores(scores, self.n_classes, "LightGBM")
-        codes = check_codes(labels, self.n_classes)
-        weights = _ones_if_none(weights, len(codes))
-        loss = softmax_log_loss(scores, self.start, codes, weights)
-        return "multi_logloss", loss / weights.sum(), False
+    def __call__(self, first: Any, second: Any, sample_weight: Any = None) -> Any:
+        """Return the value; for LightGBM its name too, and that less is better."""
+        y, scores, weights, _ = _unpack(first, second, sample_weight)
+        scores = _check_scores(scores, self.n_classes, self.library)
+        weights = _ones_if_none(weights, len(y))
+        if self.soft is not None and np.min(y) < 0:
+            logits = scores + self.start
+            own = (self.soft[-1 - np.asarray(y, np.int64)] * logits).sum(axis=1)
+            loss = float(weights @ (logsumexp(logits, axis=1) - own))
+        else:
+            codes = check_codes(y, self.n_classes)
+            loss = softmax_log_loss(scores, self.start, codes, weights)
+        mean = loss / weights.sum()
+        return mean if self.library == "XGBoost" else ("multi_logloss", mean, False)
 
 
 def _unpack(first: Any, second: Any, sample_weight: Any) -> tuple[Any, Any, Any, Any]:
@@ -144,8 +152,7 @@ def _check_scores(scores: Any, n_classes: int, library: str) -> NDArray[Any]:
         found = array.shape[1] if array.ndim == 2 else 1
         raise InvalidInputError(
             f"{library} must make one score for each of the {n_classes} classes, got "
-            f"{found}; its classifiers count the classes in y, so if one does not "
-            "occur there use the training function, which takes params"
+            f"{found}; pass on params or estimator_params as they are"
         )
     return array
 

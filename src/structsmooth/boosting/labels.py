@@ -1,0 +1,138 @@
+"""Labels to train on: strengths of classes, or the probability of each class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from structsmooth.errors import InvalidInputError
+from structsmooth.labels import smooth_labels
+from structsmooth.validation import check_codes, check_integer, check_strengths
+
+# How far the sum of a row of float32 probabilities may be from 1.
+TOLERANCE = 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Checked labels and weights; either strengths or soft labels have no rows.
+
+    Where only probabilities were given, ``y`` holds the most probable classes. Soft
+    labels are kept as they came, float32 or float64. Weights of 1 are None.
+    """
+
+    n_classes: int
+    y: NDArray[np.int64]
+    strengths: NDArray[np.float64]
+    soft: NDArray[np.floating]
+    uniform: bool
+    weights: NDArray[np.float64] | None
+
+    def matrix(self) -> NDArray[np.floating]:
+        """Return the soft label of each row."""
+        if len(self.soft):
+            return self.soft
+        return smooth_labels(self.y, self.strengths, self.n_classes)
+
+    def means(self) -> NDArray[np.float64]:
+        """Return the weighted mean soft label, without making soft labels."""
+        weights = np.ones(len(self.y)) if self.weights is None else self.weights
+        if len(self.soft):
+            return np.asarray(weights @ self.soft / weights.sum(), dtype=np.float64)
+        share = self.strengths / (self.n_classes - 1)
+        extra = np.bincount(
+            self.y, weights * (1.0 - self.strengths - share), self.n_classes
+        )
+        means: NDArray[np.float64] = (extra + weights @ share) / weights.sum()
+        return np.maximum(means, 0.0)
+
+
+def check_labels(
+    y: ArrayLike | None,
+    strengths: ArrayLike | None,
+    n_classes: int | None,
+    soft_labels: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+) -> Labels:
+    """Return the arguments that all ways of training have in common, checked."""
+    if (strengths is None) == (soft_labels is None):
+        got = "neither" if strengths is None else "both"
+        raise InvalidInputError(
+            f"exactly one of strengths and soft_labels must be given, got {got}"
+        )
+    soft: NDArray[np.floating] = np.empty((0, 2))
+    if soft_labels is not None:
+        soft = check_soft_labels(soft_labels, n_classes)
+        n_classes = soft.shape[1]
+        codes = soft.argmax(axis=1) if y is None else check_codes(y, n_classes)
+        if len(soft) != len(codes):
+            raise InvalidInputError(
+                f"soft_labels must have one row for each of the {len(codes)} labels "
+                f"in y, got {len(soft)}"
+            )
+    elif y is None:
+        raise InvalidInputError("y must hold labels where strengths are given")
+    else:
+        n_classes = check_integer(n_classes, "n_classes", 2)
+        codes = check_codes(y, n_classes)
+    if len(codes) == 0:
+        raise InvalidInputError("y must have at least one label, got none")
+    return Labels(
+        n_classes,
+        codes,
+        np.empty(0) if strengths is None else check_strengths(strengths, len(codes)),
+        soft,
+        strengths is not None and np.ndim(strengths) == 0,
+        None if sample_weight is None else _check_weights(sample_weight, len(codes)),
+    )
+
+
+def check_soft_labels(
+    soft_labels: ArrayLike, n_classes: int | None, name: str = "soft_labels"
+) -> NDArray[np.floating]:
+    """Return soft labels as they are, if their rows are probabilities of K classes."""
+    try:
+        soft = np.asarray(soft_labels)
+        if soft.dtype not in (np.float32, np.float64):
+            soft = soft.astype(np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInputError(f"{name} must be numbers") from None
+    columns = "K" if n_classes is None else n_classes
+    wide = soft.ndim == 2 and soft.shape[1] >= 2
+    if not wide or soft.shape[1] != (n_classes or soft.shape[1]):
+        raise InvalidInputError(
+            f"{name} must have the shape (n, {columns}), one column for each class, "
+            f"got {soft.shape}"
+        )
+    sums = soft.sum(axis=1, dtype=np.float64)
+    # Written so that NaN is wrong too; a sum of 1 leaves no room for infinity.
+    wrong = ~(np.abs(sums - 1.0) <= TOLERANCE) | ~(soft.min(axis=1) >= 0.0)
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise InvalidInputError(
+            f"{name} must have rows of probabilities that are not negative and sum to "
+            f"1, got {soft[row].min():g} to {soft[row].max():g} with a sum of "
+            f"{sums[row]:g} in row {row}"
+        )
+    return np.ascontiguousarray(soft)
+
+
+def _check_weights(sample_weight: ArrayLike, n_rows: int) -> NDArray[np.float64] | None:
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInputError("sample_weight must be numbers") from None
+    if weights.shape != (n_rows,):
+        raise InvalidInputError(
+            f"sample_weight must have one value for each of the {n_rows} rows, got "
+            f"an array of shape {weights.shape}"
+        )
+    if not np.all((weights >= 0) & np.isfinite(weights)) or weights.sum() == 0:
+        raise InvalidInputError(
+            "sample_weight must be finite and not negative, with a sum above 0, got "
+            f"{weights.min():g} to {weights.max():g}"
+        )
+    # LightGBM forgets weights of 1, so an objective that waits for them waits in vain.
+    return None if np.all(weights.astype(np.float32) == 1.0) else weights
