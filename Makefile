@@ -24,7 +24,7 @@ $(VENV)/.test: pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) -e '.[test]'
 	@touch $(VENV)/.core $@
 
-demo: $(VENV)/.core ## the whole line on a data set that ships with scikit-learn
+demo: $(VENV)/.core ## try it on data that ship with scikit-learn
 	$(BIN)/structsmooth demo
 	$(BIN)/structsmooth report structsmooth-demo
 

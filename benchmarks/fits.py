@@ -14,8 +14,8 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.cases import image_like, table_like
 from structsmooth import StructuralSmoother
-from structsmooth.bounds import bounds_of_regions
-from structsmooth.cluster import fit_regions
+from structsmooth.bayes_error.bounds import bounds_of_regions
+from structsmooth.cluster.regions import fit_regions
 from structsmooth.reduce import fit_reduction
 
 # FeeBee's recipe holds all n x n distances: 8 n^2 bytes, twice.

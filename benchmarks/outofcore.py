@@ -33,7 +33,7 @@ from structsmooth import StructuralSmoother
 import structsmooth.outofcore.fit as line
 import structsmooth.smoother as memory
 from structsmooth.outofcore.plan import peak_memory
-from structsmooth.progress import Progress
+from structsmooth.support.progress import Progress
 
 laps = []
 def lap(name):

@@ -22,7 +22,7 @@ from experiments import configs
 from experiments.datasets import MissingDataError
 from experiments.records import made_with
 from structsmooth.errors import FileFormatError
-from structsmooth.files import written_beside
+from structsmooth.io.atomic import written_beside
 
 RESULTS = Path(__file__).parent / "results"
 PAGE = Path(__file__).parent / "README.md"

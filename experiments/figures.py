@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from structsmooth.files import written_beside
+from structsmooth.io.atomic import written_beside
 
 # Colors that stay apart for color-blind readers, and in gray.
 COLORS = {

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from structsmooth.errors import FileFormatError
-from structsmooth.files import written_beside
+from structsmooth.io.atomic import written_beside
 
 N_FEATURES = 28
 LINES = 200_000

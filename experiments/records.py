@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from structsmooth.errors import FileFormatError
-from structsmooth.store import versions
+from structsmooth.io.store import versions
 
 
 def digest_of(settings: dict) -> str:

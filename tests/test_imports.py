@@ -26,9 +26,9 @@ def exit_code(statement):
     [
         "import structsmooth",
         "from structsmooth import StructuralSmoother, SmoothedClassifier",
-        "import structsmooth.cli, structsmooth.outputs, structsmooth.readers",
+        "import structsmooth.cli, structsmooth.io.results, structsmooth.io.readers",
         "import structsmooth.boosting, structsmooth.compare, structsmooth.metrics",
-        "import structsmooth.report, structsmooth.display",
+        "import structsmooth.report, structsmooth.support.notebook",
     ],
 )
 def test_no_heavy_framework_is_loaded(statement):

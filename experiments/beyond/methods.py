@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from structsmooth import StructuralSmoother, shuffled_strengths, solve_strengths
-from structsmooth.strengths import resolve_alpha_beta
+from structsmooth.strengths.solve import resolve_alpha_beta
 
 
 @dataclass(frozen=True)

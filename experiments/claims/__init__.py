@@ -8,7 +8,7 @@ from experiments import tables
 from experiments.claims.claims import CLAIMS
 from experiments.claims.rule import UnfinishedError
 from structsmooth.errors import FileFormatError
-from structsmooth.files import written_beside
+from structsmooth.io.atomic import written_beside
 
 BEGIN, END = "<!-- claims: begin -->", "<!-- claims: end -->"
 

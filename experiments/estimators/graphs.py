@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from structsmooth import bayes_error_bounds, nearest_neighbors
-from structsmooth.inequalities import lower_bound, trivial_error
+from structsmooth.bayes_error.inequalities import lower_bound, trivial_error
 
 Bounds = tuple[float, float]
 

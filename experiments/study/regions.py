@@ -14,7 +14,7 @@ import numpy as np
 
 from experiments.records import digest_of
 from structsmooth import StructuralSmoother, solve_strengths
-from structsmooth.files import written_beside
+from structsmooth.io.atomic import written_beside
 
 CHECKPOINTS = Path(__file__).parents[1] / ".checkpoints"
 FEATURES_DEPEND_ON = (

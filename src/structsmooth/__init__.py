@@ -10,37 +10,37 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from structsmooth.bounds import (
+    from structsmooth.bayes_error.bounds import (
         BayesErrorBounds,
         bayes_error_bounds,
         combine_bounds,
     )
+    from structsmooth.bayes_error.crossing import count_crossing_edges
+    from structsmooth.bayes_error.divergence import henze_penrose_divergence
+    from structsmooth.bayes_error.shrinkage import Shrinkage, shrink_bounds
+    from structsmooth.bayes_error.suspects import Suspects, find_suspects
     from structsmooth.classifier import SmoothedClassifier
-    from structsmooth.controls import (
-        reversed_strengths,
-        shuffled_strengths,
-        uniform_strengths,
-    )
-    from structsmooth.crossing import count_crossing_edges
-    from structsmooth.decision import decide
-    from structsmooth.divergence import henze_penrose_divergence
-    from structsmooth.epsilon import alpha_from_epsilon, epsilon_from_alpha
-    from structsmooth.labels import (
+    from structsmooth.labels.forms import (
         expand_rows,
         flip_labels,
         smooth_labels,
     )
     from structsmooth.outofcore import fit_out_of_core
-    from structsmooth.shrinkage import Shrinkage, shrink_bounds
     from structsmooth.smoother import StructuralSmoother
-    from structsmooth.strengths import (
+    from structsmooth.strengths.controls import (
+        reversed_strengths,
+        shuffled_strengths,
+        uniform_strengths,
+    )
+    from structsmooth.strengths.decision import decide
+    from structsmooth.strengths.epsilon import alpha_from_epsilon, epsilon_from_alpha
+    from structsmooth.strengths.solve import (
         bayes_error_bias,
         closed_form_strengths,
         largest_free_beta,
         solve_strengths,
     )
     from structsmooth.structure import Structure
-    from structsmooth.suspects import Suspects, find_suspects
     from structsmooth.tree import (
         Neighbors,
         SpanningTree,
@@ -49,36 +49,36 @@ if TYPE_CHECKING:
     )
 
 _HOME_OF = {
-    "BayesErrorBounds": "bounds",
+    "BayesErrorBounds": "bayes_error.bounds",
     "Neighbors": "tree",
-    "Shrinkage": "shrinkage",
+    "Shrinkage": "bayes_error.shrinkage",
     "SmoothedClassifier": "classifier",
     "SpanningTree": "tree",
     "StructuralSmoother": "smoother",
     "Structure": "structure",
-    "Suspects": "suspects",
-    "alpha_from_epsilon": "epsilon",
-    "bayes_error_bias": "strengths",
-    "bayes_error_bounds": "bounds",
-    "closed_form_strengths": "strengths",
-    "combine_bounds": "bounds",
-    "count_crossing_edges": "crossing",
-    "decide": "decision",
-    "epsilon_from_alpha": "epsilon",
+    "Suspects": "bayes_error.suspects",
+    "alpha_from_epsilon": "strengths.epsilon",
+    "bayes_error_bias": "strengths.solve",
+    "bayes_error_bounds": "bayes_error.bounds",
+    "closed_form_strengths": "strengths.solve",
+    "combine_bounds": "bayes_error.bounds",
+    "count_crossing_edges": "bayes_error.crossing",
+    "decide": "strengths.decision",
+    "epsilon_from_alpha": "strengths.epsilon",
     "euclidean_mst": "tree",
-    "expand_rows": "labels",
-    "find_suspects": "suspects",
+    "expand_rows": "labels.forms",
+    "find_suspects": "bayes_error.suspects",
     "fit_out_of_core": "outofcore",
-    "flip_labels": "labels",
-    "henze_penrose_divergence": "divergence",
-    "largest_free_beta": "strengths",
+    "flip_labels": "labels.forms",
+    "henze_penrose_divergence": "bayes_error.divergence",
+    "largest_free_beta": "strengths.solve",
     "nearest_neighbors": "tree",
-    "reversed_strengths": "controls",
-    "shrink_bounds": "shrinkage",
-    "shuffled_strengths": "controls",
-    "smooth_labels": "labels",
-    "solve_strengths": "strengths",
-    "uniform_strengths": "controls",
+    "reversed_strengths": "strengths.controls",
+    "shrink_bounds": "bayes_error.shrinkage",
+    "shuffled_strengths": "strengths.controls",
+    "smooth_labels": "labels.forms",
+    "solve_strengths": "strengths.solve",
+    "uniform_strengths": "strengths.controls",
 }
 
 __all__ = [

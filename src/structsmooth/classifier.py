@@ -25,7 +25,7 @@ from sklearn.utils.validation import (
 
 from structsmooth.errors import InvalidInputError
 from structsmooth.smoother import StructuralSmoother
-from structsmooth.validation import check_features
+from structsmooth.support.validation import check_features
 
 
 def _inner_has(name: str) -> Any:

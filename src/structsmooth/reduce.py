@@ -19,7 +19,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_array
 
 from structsmooth.errors import FeatureScaleWarning, InvalidInputError
-from structsmooth.validation import check_integer
+from structsmooth.support.validation import check_integer
 
 # With ``n_components=None``: up to this many features are kept as they are.
 KEEP_FEATURES = 32

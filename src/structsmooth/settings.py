@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from structsmooth.bounds import check_confidence
-from structsmooth.cluster import check_clusterer
+from structsmooth.bayes_error.bounds import check_confidence
+from structsmooth.cluster.regions import check_clusterer
 from structsmooth.reduce import check_reducer
-from structsmooth.strengths import resolve_alpha_beta
-from structsmooth.validation import (
+from structsmooth.strengths.solve import resolve_alpha_beta
+from structsmooth.support.validation import (
     check_choice,
     check_flag,
     check_integer,

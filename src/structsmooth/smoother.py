@@ -12,23 +12,23 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from structsmooth.bounds import bounds_of_regions
-from structsmooth.cluster import fit_regions, seed_of
-from structsmooth.crossing import MANY_TIES
-from structsmooth.decision import Decision, decide
-from structsmooth.display import NotebookDisplay
+from structsmooth.bayes_error.bounds import bounds_of_regions
+from structsmooth.bayes_error.crossing import MANY_TIES
+from structsmooth.bayes_error.points import Place, fit_points
+from structsmooth.bayes_error.shrinkage import which_count
+from structsmooth.bayes_error.suspects import set_straight
+from structsmooth.cluster.regions import fit_regions, seed_of
 from structsmooth.errors import TiedDistancesWarning
-from structsmooth.labels import smooth_labels
-from structsmooth.points import Place, fit_points
-from structsmooth.progress import Progress
+from structsmooth.labels.forms import smooth_labels
+from structsmooth.labels.spread import spread_of
 from structsmooth.reduce import fit_reduction
-from structsmooth.rowkeys import row_keys
 from structsmooth.settings import check_settings
-from structsmooth.shrinkage import which_count
-from structsmooth.spread import spread_of
+from structsmooth.strengths.decision import Decision, decide
 from structsmooth.structure import Structure, dense_for_neighbors
-from structsmooth.suspects import set_straight
-from structsmooth.validation import (
+from structsmooth.support.notebook import NotebookDisplay
+from structsmooth.support.progress import Progress
+from structsmooth.support.rowkeys import row_keys
+from structsmooth.support.validation import (
     check_features,
     check_label_structure,
     encode_as,
@@ -465,7 +465,7 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
             A file, or a directory (an existing one, or a name that ends in a slash)
             that gets ``smoother.zip``.
         """
-        from structsmooth.store import save_smoother
+        from structsmooth.io.store import save_smoother
 
         check_is_fitted(self, "structure_")
         save_smoother(self, path)
@@ -484,7 +484,7 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
         StructuralSmoother
             Fitted.
         """
-        from structsmooth.store import load_smoother
+        from structsmooth.io.store import load_smoother
 
         return load_smoother(cls, path)
 

@@ -2,7 +2,7 @@
 
 To measure is slow and done once: in memory, out of core or by Spark. To decide how much
 to smooth takes microseconds, and can be done as often as one likes with
-`structsmooth.decision.decide`.
+`structsmooth.strengths.decision.decide`.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structsmooth.bounds import BayesErrorBounds, combine_bounds
-from structsmooth.cluster import Regions
+from structsmooth.bayes_error.bounds import BayesErrorBounds, combine_bounds
+from structsmooth.bayes_error.points import Place, Points
+from structsmooth.bayes_error.suspects import Suspects
+from structsmooth.cluster.regions import Regions
 from structsmooth.errors import InvalidInputError
-from structsmooth.points import Place, Points
 from structsmooth.reduce import Reduction
-from structsmooth.rowkeys import row_keys
-from structsmooth.suspects import Suspects
+from structsmooth.support.rowkeys import row_keys
 
 # Sparse features with more columns than this would not fit into memory as dense ones.
 MOST_DENSE_COLUMNS = 1000

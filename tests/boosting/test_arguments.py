@@ -55,7 +55,10 @@ def test_a_missing_library_is_named_with_the_remedy(monkeypatch, library):
         ({"y": [0, 3]}, "y must hold class numbers 0 to 2 .* got 3"),
         ({"y": ["a", "b"]}, "y must hold class numbers 0 to 2, got dtype"),
         ({"y": [], "strengths": []}, "y must have at least one label"),
-        ({"strengths": [0.1]}, r"strengths must be one number or one a row \(2\)"),
+        (
+            {"strengths": [0.1]},
+            "strengths must be one number, or one for each of 2 rows",
+        ),
         ({"strengths": 1.5}, "strengths must lie between 0 and 1, got 1.5"),
         ({"n_classes": 1}, "n_classes must be a whole number of at least 2, got 1"),
         ({"sample_weight": [1.0]}, r"each of the 2 rows, got an array of shape \(1,\)"),

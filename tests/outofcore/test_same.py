@@ -8,12 +8,12 @@ import pytest
 from oracles import assert_possible
 from rowfiles import assert_same, blobs, write_tables
 from structsmooth import StructuralSmoother, fit_out_of_core, solve_strengths
-from structsmooth.bounds import bounds_of_regions
+from structsmooth.bayes_error.bounds import bounds_of_regions
 from structsmooth.errors import (
     MergedClustersWarning,
 )
+from structsmooth.io.readers import read_dataset
 from structsmooth.outofcore import plan
-from structsmooth.readers import read_dataset
 
 
 @pytest.mark.usefixtures("_small_blocks")
@@ -76,10 +76,10 @@ def test_up_to_32_features_the_whole_fit_is_that_of_memory(
 
 
 def test_the_sample_for_clustering_is_that_of_memory(files, tmp_path, monkeypatch):
-    import structsmooth.cluster
+    import structsmooth.cluster.regions
 
     for name, rows in (("FULL_KMEANS", 500), ("BATCH_SAMPLE", 700)):
-        monkeypatch.setattr(structsmooth.cluster, name, rows)
+        monkeypatch.setattr(structsmooth.cluster.regions, name, rows)
     X, y = blobs(20_000, 4)
     settings = StructuralSmoother(n_clusters=8, random_state=1)
     path, labels = files(X, y)
@@ -221,8 +221,8 @@ def test_small_whole_numbers_and_images_are_read_as_in_memory(tmp_path):
 def test_tables_in_pieces_give_what_a_table_in_memory_gives(
     tmp_path, monkeypatch, name, kind
 ):
-    monkeypatch.setattr("structsmooth.tables.CSV_ROWS", 70)
-    monkeypatch.setattr("structsmooth.tables.PARQUET_ROWS", 70)
+    monkeypatch.setattr("structsmooth.io.tables.CSV_ROWS", 70)
+    monkeypatch.setattr("structsmooth.io.tables.PARQUET_ROWS", 70)
     X, y = blobs(1000, 3)
     labels = np.array(["no", "yes"])[y] if kind == "text" else 10 - y
     write_tables(tmp_path, X, labels)

@@ -8,7 +8,7 @@ import pytest
 
 from rowfiles import assert_same, blobs, no_space, write_tables
 from structsmooth import StructuralSmoother, fit_out_of_core
-from structsmooth.files import OutputError
+from structsmooth.io.atomic import OutputError
 from structsmooth.outofcore import fit as line
 from structsmooth.outofcore import trees
 

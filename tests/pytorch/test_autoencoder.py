@@ -272,7 +272,7 @@ def test_data_that_cannot_be_learned_says_so(rng):
         ({"image_shape": (3, 5)}, r"image_shape \(3, 5\) does not fit .*\(12,\)"),
         ({"image_shape": (12,)}, "must be .height, width."),
         ({"image_shape": (2, -6, -1)}, "image_shape must be a whole number"),
-        ({"device": "abacus"}, "device 'abacus' is not to be had here"),
+        ({"device": "abacus"}, "device 'abacus' is not available here"),
     ],
 )
 def test_settings_that_cannot_be_used_are_refused(rng, options, message):

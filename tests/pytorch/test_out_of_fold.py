@@ -140,7 +140,7 @@ def test_images_and_tensors_and_batch_norm_are_taken():
         ({"X": np.full((20, 8), np.nan)}, "X must have finite numbers only"),
         ({"X": np.zeros(20)}, "X must have at least 2 samples"),
         ({"y": np.zeros(20)}, "one class"),
-        ({"device": "nowhere"}, "device 'nowhere' is not to be had here"),
+        ({"device": "nowhere"}, "device 'nowhere' is not available here"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_sentence(rng, changes, said):

@@ -13,8 +13,8 @@ from scipy.special import expit, softmax
 from structsmooth.boosting.labels import Labels, check_labels
 from structsmooth.boosting.objective import SoftmaxLogLoss, SoftmaxObjective
 from structsmooth.errors import InvalidInputError
-from structsmooth.labels import smooth_labels
-from structsmooth.validation import check_codes
+from structsmooth.labels.forms import smooth_labels
+from structsmooth.support.validation import check_codes
 
 # Parameters that weigh rows by their label, which must be hard for that.
 CLASS_WEIGHTS = {

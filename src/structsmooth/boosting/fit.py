@@ -22,7 +22,7 @@ from structsmooth.boosting.arguments import (
 )
 from structsmooth.boosting.labels import check_soft_labels
 from structsmooth.errors import InvalidInputError
-from structsmooth.validation import encode_labels
+from structsmooth.support.validation import encode_labels
 
 ARGUMENTS: dict[str, Callable[..., BoostingArguments]] = {
     "catboost": catboost_arguments,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structsmooth.kernels import kernel
+from structsmooth.support.jit import kernel
 
 
 @kernel

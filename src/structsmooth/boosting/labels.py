@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from structsmooth.errors import InvalidInputError
-from structsmooth.labels import smooth_labels
-from structsmooth.validation import check_codes, check_integer, check_strengths
+from structsmooth.labels.forms import smooth_labels
+from structsmooth.support.validation import check_codes, check_integer, check_strengths
 
 # How far the sum of a row of float32 probabilities may be from 1.
 TOLERANCE = 1e-5

@@ -17,7 +17,7 @@ from scipy.special import logsumexp
 from structsmooth.boosting.gradient import softmax_gradient, softmax_log_loss
 from structsmooth.boosting.labels import Labels
 from structsmooth.errors import InvalidInputError
-from structsmooth.validation import check_codes
+from structsmooth.support.validation import check_codes
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,7 @@ from structsmooth.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from structsmooth.tables import Dataset
+    from structsmooth.io.tables import Dataset
 
 
 def compare(
@@ -85,10 +85,10 @@ def compare(
     test rows only measure.
     """
     with exit_codes():
+        from structsmooth.cli.console import print_comparison
         from structsmooth.compare import compare as run_comparison
         from structsmooth.compare.learners import make_learner
-        from structsmooth.console import print_comparison
-        from structsmooth.readers import read_dataset
+        from structsmooth.io.readers import read_dataset
         from structsmooth.smoother import StructuralSmoother
 
         dataset, group_values = _read_with_groups(
@@ -144,7 +144,7 @@ def _read_with_groups(
     groups: str | None,
 ) -> tuple[Dataset, Any]:
     """Read the data, and the column or array that groups their rows."""
-    from structsmooth.readers import read_dataset
+    from structsmooth.io.readers import read_dataset
 
     if groups is None:
         return read_dataset(

@@ -14,7 +14,7 @@ UNUSABLE, UNWRITABLE, INTERRUPTED = 3, 4, 130
 @contextlib.contextmanager
 def exit_codes() -> Iterator[None]:
     """Turn errors a user can do something about into one sentence and a code."""
-    from structsmooth.files import OutputError
+    from structsmooth.io.atomic import OutputError
 
     try:
         yield

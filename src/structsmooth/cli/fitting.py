@@ -26,8 +26,8 @@ from structsmooth.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from structsmooth.io.tables import Dataset
     from structsmooth.smoother import StructuralSmoother
-    from structsmooth.tables import Dataset
 
 
 def fit(
@@ -66,7 +66,7 @@ def fit(
         str, typer.Option(help="index, or average for data with many equal distances.")
     ] = "index",
     regions: Annotated[
-        str, typer.Option(help="What shares a strength: cluster, or point for none.")
+        str, typer.Option(help="A strength for each cluster, or for each point.")
     ] = "cluster",
     shrink: Annotated[
         bool,
@@ -107,9 +107,9 @@ def fit(
     Writes strengths, soft labels, cluster table, settings and the fitted smoother.
     """
     with exit_codes():
+        from structsmooth.io.readers import read_dataset, read_images
+        from structsmooth.io.results import check_target, read_summary
         from structsmooth.outofcore import Request, fit_out_of_core, memory_limit
-        from structsmooth.outputs import check_target, read_summary
-        from structsmooth.readers import read_dataset, read_images
         from structsmooth.report.pictures import check_images
         from structsmooth.smoother import StructuralSmoother
 
@@ -163,15 +163,15 @@ def demo(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run the whole line on the breast-cancer data that ship with scikit-learn."""
+    """Try it on the breast-cancer data that ship with scikit-learn."""
     with exit_codes():
-        from structsmooth.outputs import check_target
+        from structsmooth.io.results import check_target
 
         check_target(output)
         from sklearn.datasets import load_breast_cancer
 
+        from structsmooth.io.tables import Dataset
         from structsmooth.smoother import StructuralSmoother
-        from structsmooth.tables import Dataset
 
         cells = load_breast_cancer()
         dataset = Dataset(
@@ -196,7 +196,7 @@ def _fit_and_report(
     quiet: bool,
     images: Any = None,
 ) -> None:
-    from structsmooth.outputs import summarize, view_of_dataset, write_results
+    from structsmooth.io.results import summarize, view_of_dataset, write_results
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -218,8 +218,8 @@ def _report(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    from structsmooth.console import print_summary
-    from structsmooth.outputs import cluster_table
+    from structsmooth.cli.console import print_summary
+    from structsmooth.io.results import cluster_table
 
     if as_json:
         print(json.dumps(summary, indent=1, default=str))

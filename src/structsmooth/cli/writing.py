@@ -40,7 +40,7 @@ def write_report(
     The same content as JSON goes beside it.
     """
     with exit_codes():
-        from structsmooth.outputs import report_of_result
+        from structsmooth.io.results import report_of_result
 
         report, page, beside = report_of_result(result, output)
         if as_json:
@@ -81,9 +81,13 @@ def write_labels(
     """Write smoothed labels of a result's rows, or of new ones."""
     with exit_codes():
         from structsmooth.errors import FileFormatError
-        from structsmooth.labelfiles import label_columns, soft_columns, write_columns
-        from structsmooth.outputs import read_result
-        from structsmooth.readers import read_dataset
+        from structsmooth.io.labelfiles import (
+            label_columns,
+            soft_columns,
+            write_columns,
+        )
+        from structsmooth.io.readers import read_dataset
+        from structsmooth.io.results import read_result
 
         smoother, coded, summary = read_result(result)
         strengths, soft = smoother.sample_strengths_, None

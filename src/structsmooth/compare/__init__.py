@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from structsmooth.bounds import check_confidence
+from structsmooth.bayes_error.bounds import check_confidence
 from structsmooth.compare.checks import (
     check_candidates,
     check_groups,
@@ -34,11 +34,11 @@ from structsmooth.compare.seeds import SeedWork, Task
 from structsmooth.compare.statistics import Difference
 from structsmooth.compare.trainers import check_is_named, describe, trainer_of
 from structsmooth.errors import StructsmoothWarning
-from structsmooth.progress import Progress, Stage
+from structsmooth.io.store import versions
 from structsmooth.settings import check_settings
 from structsmooth.smoother import StructuralSmoother
-from structsmooth.store import versions
-from structsmooth.validation import (
+from structsmooth.support.progress import Progress, Stage
+from structsmooth.support.validation import (
     check_choice,
     check_features,
     check_integer,

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from structsmooth.errors import InvalidInputError
 from structsmooth.smoother import StructuralSmoother
-from structsmooth.strengths import resolve_alpha_beta
-from structsmooth.validation import check_features, encode_labels
+from structsmooth.strengths.solve import resolve_alpha_beta
+from structsmooth.support.validation import check_features, encode_labels
 
 
 def check_candidates(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from structsmooth.errors import FileFormatError
-from structsmooth.files import wrapped_errors
+from structsmooth.io.atomic import wrapped_errors
 
 BEGINNING = b'{"run": "'
 Record = dict[str, Any]

@@ -13,16 +13,16 @@ from threadpoolctl import threadpool_limits
 
 from structsmooth.compare.records import Record
 from structsmooth.compare.trainers import Predictor, Trainer
-from structsmooth.controls import (
+from structsmooth.errors import InvalidInputError
+from structsmooth.metrics import evaluate
+from structsmooth.smoother import StructuralSmoother
+from structsmooth.strengths.controls import (
     reversed_strengths,
     shuffled_strengths,
     uniform_strengths,
 )
-from structsmooth.decision import Decision, decide
-from structsmooth.errors import InvalidInputError
-from structsmooth.metrics import evaluate
-from structsmooth.smoother import StructuralSmoother
-from structsmooth.strengths import resolve_beta
+from structsmooth.strengths.decision import Decision, decide
+from structsmooth.strengths.solve import resolve_beta
 from structsmooth.structure import Structure
 
 

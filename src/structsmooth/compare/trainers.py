@@ -39,7 +39,7 @@ from structsmooth.classifier import (
 )
 from structsmooth.compare.learners import make_learner
 from structsmooth.errors import InvalidInputError
-from structsmooth.labels import smooth_labels
+from structsmooth.labels.forms import smooth_labels
 
 # Features and class numbers, strengths, number of classes and seed to probabilities
 # of any other rows.

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from structsmooth.metrics.inputs import check_labels_and_probabilities, predict
 from structsmooth.metrics.ranking import sums_of_lowest
-from structsmooth.validation import check_choice, check_integer
+from structsmooth.support.validation import check_choice, check_integer
 
 
 def expected_calibration_error(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from structsmooth.errors import InvalidInputError
-from structsmooth.validation import check_codes
+from structsmooth.support.validation import check_codes
 
 # Half precision rounds the sum of a row by half of this; a wrong axis, by far more.
 SUM_TOLERANCE = 1e-3

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.errors import FileFormatError, InvalidInputError
+from structsmooth.io.readers import as_rows, read_npy
+from structsmooth.io.tables import Piece, Wish, csv_pieces, parquet_pieces
 from structsmooth.outofcore.labels import LabelCoder, label_pieces
 from structsmooth.outofcore.request import PARQUET, Request, files_of
 from structsmooth.outofcore.spill import Spill
-from structsmooth.readers import as_rows, read_npy
-from structsmooth.tables import Piece, Wish, csv_pieces, parquet_pieces
-from structsmooth.validation import check_features
+from structsmooth.support.validation import check_features
 
 # In the spill directory: a table's rows as numbers, the labels numbered as they came,
 # and what these numbers mean.

@@ -15,15 +15,16 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
-from structsmooth.cluster import (
+from structsmooth.cluster.regions import (
     Regions,
     merge_small,
     resolve_min_size,
     resolve_n_clusters,
     seed_of,
 )
-from structsmooth.codec import assigner_from_arrays, assigner_to_arrays
 from structsmooth.errors import InvalidInputError
+from structsmooth.io.codec import assigner_from_arrays, assigner_to_arrays
+from structsmooth.io.results import check_target
 from structsmooth.outofcore.chunks import ROWS, Labels, open_data
 from structsmooth.outofcore.moments import find_moments, reduction_from
 from structsmooth.outofcore.plan import Plan, memory_limit
@@ -39,13 +40,12 @@ from structsmooth.outofcore.trees import (
     sort_piece,
     sort_rows,
 )
-from structsmooth.outputs import check_target
-from structsmooth.progress import Progress
 from structsmooth.reduce import is_transformer
 from structsmooth.settings import check_settings
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.structure import Structure
-from structsmooth.validation import check_label_structure
+from structsmooth.support.progress import Progress
+from structsmooth.support.validation import check_label_structure
 
 SEED, MOMENTS, ASSIGNER = "seed.npz", "moments.npz", "clusters.npz"
 CLUSTERS, SIZES = "clusters.bin", "sizes.npz"
@@ -81,8 +81,8 @@ def fit_out_of_core(
     label : str, optional
         Column of a table that holds the labels.
     labels : path-like or array-like of shape (n,), optional
-        The labels, if they are not in the data: an array, a npy file, or text with
-        one a rows.
+        The labels, if they are not in the data: an array, a npy file, or a text file
+        with one label on each line.
     drop : sequence of str
         Columns of a table that are not features.
     header : bool, optional

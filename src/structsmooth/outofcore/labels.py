@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.errors import FileFormatError, InvalidInputError
-from structsmooth.readers import check_is_file, read_npy
-from structsmooth.tables import labels_from_text, refuse_missing
-from structsmooth.validation import encode_labels
+from structsmooth.io.readers import check_is_file, read_npy
+from structsmooth.io.tables import labels_from_text, refuse_missing
+from structsmooth.support.validation import encode_labels
 
 LABEL_ROWS = 2**18
 # More than this are identifiers, and would fill the memory.

@@ -7,18 +7,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from structsmooth.assign import Assigner
-from structsmooth.cluster import (
+from structsmooth.cluster.assign import Assigner
+from structsmooth.cluster.regions import (
     gaussian_mixture,
     kmeans_centers,
     kmeans_sample,
     kmeans_sample_size,
     squared_distances,
 )
-from structsmooth.grouping import order_by_group
 from structsmooth.outofcore.moments import running_sum
 from structsmooth.outofcore.plan import Plan
 from structsmooth.outofcore.rows import Blocks
+from structsmooth.support.groups import order_by_group
 
 # Bytes a row that the draw of `kmeans_sample` takes: distances, their order, the
 # workspace of sorting them, and a permutation.

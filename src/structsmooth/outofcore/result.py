@@ -11,22 +11,22 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from structsmooth.labels import smooth_labels
-from structsmooth.outofcore.chunks import Labels
-from structsmooth.outofcore.plan import peak_memory
-from structsmooth.outofcore.request import Request
-from structsmooth.outofcore.spill import Spill
-from structsmooth.outputs import (
+from structsmooth.bayes_error.points import Place
+from structsmooth.io.results import (
     LARGEST_SOFT_LABELS,
     summarize,
     write_cluster_table,
     write_results,
 )
-from structsmooth.points import Place
-from structsmooth.sidebyside import side_by_side
+from structsmooth.io.store import FILE_NAME
+from structsmooth.labels.forms import smooth_labels
+from structsmooth.labels.spread import spread_of
+from structsmooth.outofcore.chunks import Labels
+from structsmooth.outofcore.plan import peak_memory
+from structsmooth.outofcore.request import Request
+from structsmooth.outofcore.spill import Spill
 from structsmooth.smoother import StructuralSmoother
-from structsmooth.spread import spread_of
-from structsmooth.store import FILE_NAME
+from structsmooth.support.parallel import side_by_side
 
 CLUSTERS = "clusters.bin"  # of each row, in the spill directory
 # Soft labels at a time.

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from structsmooth.outofcore.chunks import Source
 from structsmooth.outofcore.plan import Plan
 from structsmooth.reduce import LinearReduction
-from structsmooth.sidebyside import side_by_side
-from structsmooth.validation import check_features
+from structsmooth.support.parallel import side_by_side
+from structsmooth.support.validation import check_features
 
 Result = TypeVar("Result")
 

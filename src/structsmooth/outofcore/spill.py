@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from structsmooth.files import OutputError
+from structsmooth.io.atomic import OutputError
 
 MANIFEST = "manifest.json"
 LOCK = "lock"

@@ -9,11 +9,16 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from structsmooth.bounds import BayesErrorBounds, region_bounds
-from structsmooth.codec import bounds_from_arrays, bounds_to_arrays, from_text, to_text
-from structsmooth.grouping import order_by_group
+from structsmooth.bayes_error.bounds import BayesErrorBounds, region_bounds
+from structsmooth.io.codec import (
+    bounds_from_arrays,
+    bounds_to_arrays,
+    from_text,
+    to_text,
+)
 from structsmooth.outofcore.spill import Spill
-from structsmooth.progress import Stage
+from structsmooth.support.groups import order_by_group
+from structsmooth.support.progress import Stage
 from structsmooth.tree.paths import prim_seconds
 
 FEATURES, LABELS, BOUNDS = "sorted_rows.bin", "sorted_codes.bin", "bounds.jsonl"

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from structsmooth.drawing.palette import FEW, OTHER
+from structsmooth.bayes_error.ranking import order_of_regions, says_little
 from structsmooth.plot.canvas import legend_above, percent, ready_axes, tidy
-from structsmooth.ranking import order_of_regions, says_little
+from structsmooth.report.drawing.palette import FEW, OTHER
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
-from structsmooth.drawing.palette import OTHER, class_colors, overlap_of_classes
-from structsmooth.drawing.placing import Placed, place_clusters, place_rows
 from structsmooth.errors import InvalidInputError
 from structsmooth.plot.canvas import class_names, percent, ready_axes
-from structsmooth.validation import check_choice, check_integer
+from structsmooth.report.drawing.palette import OTHER, class_colors, overlap_of_classes
+from structsmooth.report.drawing.placing import Placed, place_clusters, place_rows
+from structsmooth.support.validation import check_choice, check_integer
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

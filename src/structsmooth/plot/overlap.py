@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from structsmooth.drawing.ordering import order_of_classes
 from structsmooth.plot.canvas import class_names, ready_axes
-from structsmooth.validation import check_integer
+from structsmooth.report.drawing.ordering import order_of_classes
+from structsmooth.support.validation import check_integer
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

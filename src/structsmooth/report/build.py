@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structsmooth.bounds import BayesErrorBounds
-from structsmooth.drawing.palette import overlap_of_classes
-from structsmooth.epsilon import epsilon_from_alpha
-from structsmooth.ranking import order_of_regions, says_little
+from structsmooth.bayes_error.bounds import BayesErrorBounds
+from structsmooth.bayes_error.ranking import order_of_regions, says_little
+from structsmooth.bayes_error.shrinkage import shrink_bounds
+from structsmooth.io.store import versions
 from structsmooth.report.checks import make_checks
+from structsmooth.report.drawing.palette import overlap_of_classes
 from structsmooth.report.model import ClassRow, ClusterRow, Map, Report, Sample
 from structsmooth.report.pictures import png_uri
 from structsmooth.report.verdict import make_verdict
 from structsmooth.report.view import N_NEIGHBORS, View
 from structsmooth.report.words import percent, plural, short
-from structsmooth.shrinkage import shrink_bounds
-from structsmooth.store import versions
+from structsmooth.strengths.epsilon import epsilon_from_alpha
 
 Pairs = tuple[tuple[int, int, float], ...]
 

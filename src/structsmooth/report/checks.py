@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from structsmooth.ranking import says_little
+from structsmooth.bayes_error.ranking import says_little
+from structsmooth.bayes_error.shrinkage import FEW_ROWS, Shrinkage
 from structsmooth.report.model import FAIL, PASS, WARN, Check
 from structsmooth.report.rowchecks import (
     check_box,
@@ -18,7 +19,6 @@ from structsmooth.report.rowchecks import (
 )
 from structsmooth.report.view import View
 from structsmooth.report.words import number, percent, plural
-from structsmooth.shrinkage import FEW_ROWS, Shrinkage
 
 # More reduced features than this, and neighbors begin not to be near.
 MANY_DIMENSIONS = 10

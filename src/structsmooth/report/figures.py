@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from structsmooth.crossing import crossing_matrix
-from structsmooth.drawing.ordering import order_of_classes
-from structsmooth.drawing.palette import OTHER, class_colors
+from structsmooth.bayes_error.crossing import crossing_matrix
+from structsmooth.report.drawing.ordering import order_of_classes
+from structsmooth.report.drawing.palette import OTHER, class_colors
 from structsmooth.report.model import Map, Report, Sample
 from structsmooth.report.words import short
 

@@ -8,11 +8,11 @@ import json
 from importlib import resources
 from typing import Any
 
+from structsmooth.bayes_error.shrinkage import FEW_ROWS
 from structsmooth.errors import InvalidInputError
 from structsmooth.report import words
 from structsmooth.report.figures import MOST_CLUSTERS, page_data, pair_rows
 from structsmooth.report.model import Report
-from structsmooth.shrinkage import FEW_ROWS
 
 SCRIPTS = ("core.js", "map.js", "strengths.js", "overlap.js", "table.js", "samples.js")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from structsmooth.crossing import MANY_TIES
+from structsmooth.bayes_error.crossing import MANY_TIES
 from structsmooth.report.model import FAIL, PASS, WARN, Check
 from structsmooth.report.view import View
 from structsmooth.report.words import listed, number, percent, plural, short, strength

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from structsmooth.epsilon import epsilon_from_alpha
+from structsmooth.bayes_error.shrinkage import Shrinkage
 from structsmooth.report.checks import MANY_DIMENSIONS, is_signal_around_points
 from structsmooth.report.model import PASS, Check, Verdict
 from structsmooth.report.view import View
 from structsmooth.report.words import percent, percents, plural, points, short, strength
-from structsmooth.shrinkage import Shrinkage
+from structsmooth.strengths.epsilon import epsilon_from_alpha
 
 # Estimated Bayes error over the error of always answering with the largest class, up
 # to which classes are called this.

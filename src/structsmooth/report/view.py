@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
-from structsmooth.drawing.placing import place_rows
-from structsmooth.drawing.projection import draw_rows
-from structsmooth.neighborhoods import NOBODY, neighbors_within
-from structsmooth.points import disagreement_around, mean_around
-from structsmooth.ranking import says_little
+from structsmooth.bayes_error.neighborhoods import NOBODY, neighbors_within
+from structsmooth.bayes_error.points import disagreement_around, mean_around
+from structsmooth.bayes_error.ranking import says_little
+from structsmooth.report.drawing.placing import place_rows
+from structsmooth.report.drawing.projection import draw_rows
 from structsmooth.report.pictures import check_images, make_pictures
-from structsmooth.rowkeys import groups_of_keys, row_keys
+from structsmooth.support.rowkeys import groups_of_keys, row_keys
 
 # Rows that are looked at, and those of them that the map shows.
 MOST_ROWS = 20_000
@@ -28,7 +28,7 @@ MOST_ON_MAP = 4_000
 # Rows of each cluster that are kept as its most ambiguous, and all pictures together.
 AMBIGUOUS = 8
 MOST_PICTURES = 320
-# Bytes of all of them before they are packed, which noise does not let happen.
+# Bytes of all of them before they are packed. Pictures of noise cannot be packed.
 PICTURE_BYTES = 900_000
 # Neighbors that are looked at. A row with fewer in its cluster is not ranked.
 N_NEIGHBORS = 10

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from structsmooth.errors import FileFormatError
-from structsmooth.files import written_beside
+from structsmooth.io.atomic import written_beside
+from structsmooth.io.store import write_arrays
 from structsmooth.report.view import View
-from structsmooth.store import write_arrays
 
 FILE_NAME = "view.npz"
 AMBIGUITY = ("ambiguity", "ambiguity_around")

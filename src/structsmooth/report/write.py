@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from structsmooth.errors import InvalidInputError
-from structsmooth.files import written_beside
+from structsmooth.io.atomic import written_beside
 from structsmooth.report.build import build_report
 from structsmooth.report.html import render_html
 from structsmooth.report.model import Report

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812 (as all of Spark's users wr
 from pyspark.sql import types as T  # noqa: N812 (Spark's own)
 
 from structsmooth.errors import InvalidInputError
-from structsmooth.validation import check_label_structure
+from structsmooth.support.validation import check_label_structure
 
 # More labels than this are identifiers, and would not fit into the driver.
 MOST_CLASSES = 100_000

@@ -14,15 +14,15 @@ from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own)
 
-from structsmooth.bounds import BayesErrorBounds, bounds_of_sample
-from structsmooth.cluster import (
+from structsmooth.bayes_error.bounds import BayesErrorBounds, bounds_of_sample
+from structsmooth.cluster.regions import (
     Regions,
     merge_small,
     resolve_min_size,
     resolve_n_clusters,
 )
-from structsmooth.codec import bounds_from_arrays, from_text
 from structsmooth.errors import SampledClustersWarning
+from structsmooth.io.codec import bounds_from_arrays, from_text
 from structsmooth.reduce import LinearReduction
 from structsmooth.settings import check_settings
 from structsmooth.smoother import StructuralSmoother
@@ -32,7 +32,7 @@ from structsmooth.spark.model import SparkStructuralSmootherModel
 from structsmooth.spark.params import SmootherParams
 from structsmooth.spark.stages import cluster_sizes, fit_assigner, fit_reduction
 from structsmooth.structure import Structure
-from structsmooth.validation import check_integer
+from structsmooth.support.validation import check_integer
 
 # Rows are drawn by a hash of what they hold: a task that is run again draws the same.
 HASH_BINS = 2**20

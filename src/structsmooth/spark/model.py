@@ -22,9 +22,10 @@ from pyspark.ml.util import (
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own)
 
-from structsmooth.bounds import BayesErrorBounds
-from structsmooth.cluster import Regions
-from structsmooth.codec import (
+from structsmooth.bayes_error.bounds import BayesErrorBounds
+from structsmooth.cluster.regions import Regions
+from structsmooth.errors import FileFormatError
+from structsmooth.io.codec import (
     assigner_from_arrays,
     decision_from_arrays,
     decision_to_arrays,
@@ -34,7 +35,6 @@ from structsmooth.codec import (
     structure_to_arrays,
     to_text,
 )
-from structsmooth.errors import FileFormatError
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.spark import workers
 from structsmooth.spark.columns import features_array, label_values

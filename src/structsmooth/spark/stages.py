@@ -14,8 +14,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own)
 from scipy.linalg import cholesky, solve_triangular
 
-from structsmooth.assign import Assigner, GaussianAssigner, NearestCenter
-from structsmooth.cluster import kmeans_sample_size
+from structsmooth.cluster.assign import Assigner, GaussianAssigner, NearestCenter
+from structsmooth.cluster.regions import kmeans_sample_size
 from structsmooth.errors import InvalidInputError
 from structsmooth.reduce import (
     KEEP_FEATURES,

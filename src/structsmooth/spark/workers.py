@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from pyspark.sql.functions import pandas_udf
 from threadpoolctl import threadpool_limits
 
-from structsmooth.bounds import region_bounds
-from structsmooth.codec import bounds_to_arrays, to_text
+from structsmooth.bayes_error.bounds import region_bounds
+from structsmooth.io.codec import bounds_to_arrays, to_text
 
 BOUNDS_SCHEMA = "region int, bounds string"
 

@@ -21,7 +21,14 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from torch import nn
 
 from structsmooth.errors import InvalidInputError
-from structsmooth.progress import Progress
+from structsmooth.support.progress import Progress
+from structsmooth.support.validation import (
+    check_choice,
+    check_features,
+    check_integer,
+    check_n_jobs,
+    check_real,
+)
 from structsmooth.torch.networks import (
     convolutional_network,
     dense_network,
@@ -30,13 +37,6 @@ from structsmooth.torch.networks import (
 from structsmooth.torch.standardize import Standardization
 from structsmooth.torch.threads import cpu_threads, resolve_device
 from structsmooth.torch.training import train
-from structsmooth.validation import (
-    check_choice,
-    check_features,
-    check_integer,
-    check_n_jobs,
-    check_real,
-)
 
 # Rows that are encoded or decoded at a time.
 _ROWS = 1024

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from structsmooth.errors import InvalidInputError
+from structsmooth.support.validation import check_choice, check_integer
 from structsmooth.torch.checks import as_tensor, check_probabilities
 from structsmooth.torch.functional import structural_cross_entropy
-from structsmooth.validation import check_choice, check_integer
 
 
 class StructuralCrossEntropyLoss(nn.Module):

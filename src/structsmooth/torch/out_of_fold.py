@@ -21,16 +21,16 @@ from sklearn.utils import check_random_state
 from torch import Tensor, nn
 
 from structsmooth.errors import InvalidInputError
-from structsmooth.progress import Progress, Stage
-from structsmooth.torch.functional import structural_cross_entropy
-from structsmooth.torch.threads import cpu_threads, resolve_device
-from structsmooth.validation import (
+from structsmooth.support.progress import Progress, Stage
+from structsmooth.support.validation import (
     check_integer,
     check_label_structure,
     check_n_jobs,
     check_real,
     encode_labels,
 )
+from structsmooth.torch.functional import structural_cross_entropy
+from structsmooth.torch.threads import cpu_threads, resolve_device
 
 # Rows that are embedded at a time.
 _ROWS = 1024

@@ -16,7 +16,7 @@ from numba.core import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from structsmooth.kernels import kernel
+from structsmooth.support.jit import kernel
 
 # This many numbers are summed in vectors of float32, and these sums in float64.
 CHUNK = 1024

@@ -37,6 +37,6 @@ def resolve_device(name: str | None) -> torch.device:
         torch.empty(0, device=device)
     except (AssertionError, RuntimeError, TypeError) as error:
         raise InvalidInputError(
-            f"device {name!r} is not to be had here: {str(error).splitlines()[0]}"
+            f"device {name!r} is not available here: {str(error).splitlines()[0]}"
         ) from None
     return device

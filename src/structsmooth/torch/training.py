@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from structsmooth.errors import InvalidInputError
-from structsmooth.progress import Stage
+from structsmooth.support.progress import Stage
 
 Rows = NDArray[np.int64]
 

@@ -18,9 +18,9 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
+from structsmooth.support.validation import check_features, check_integer, check_n_jobs
 from structsmooth.tree.neighbors import find_neighbors
 from structsmooth.tree.paths import spanning_edges
-from structsmooth.validation import check_features, check_integer, check_n_jobs
 
 # Neighboring numbers of this size differ by enough for the square to be normal.
 SMALLEST = 2.0**-430

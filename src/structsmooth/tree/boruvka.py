@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from structsmooth.kernels import kernel
+from structsmooth.support.jit import kernel
 from structsmooth.tree.components import Problem, Shortest, offer
 from structsmooth.tree.exact import root_of
 from structsmooth.tree.search import search

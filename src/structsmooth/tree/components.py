@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from structsmooth.kernels import kernel
+from structsmooth.support.jit import kernel
 from structsmooth.tree.exact import precedes
 from structsmooth.tree.lists import Lists
 from structsmooth.tree.panels import Layout

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from structsmooth.kernels import kernel
+from structsmooth.support.jit import kernel
 from structsmooth.tree.exact import precedes, squared_distance
 from structsmooth.tree.panels import Layout, box_distance
 from structsmooth.tree.shadow import Shadow

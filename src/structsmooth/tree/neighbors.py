@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structsmooth.kernels import is_compiled, kernel
+from structsmooth.support.jit import is_compiled, kernel
 from structsmooth.tree.engine import search_shadow
 from structsmooth.tree.lists import in_threads, refine, search_pairs
 from structsmooth.tree.paths import COMPILE_SECONDS, prim_seconds

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from structsmooth.kernels import kernel
+from structsmooth.support.jit import kernel
 from structsmooth.tree.tiles import PANEL
 
 _NAN = np.float32(np.nan)

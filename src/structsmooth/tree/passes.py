@@ -11,7 +11,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from structsmooth.kernels import kernel
+from structsmooth.support.jit import kernel
 
 
 @kernel

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structsmooth.kernels import is_compiled
+from structsmooth.support.jit import is_compiled
 from structsmooth.tree import boruvka, engine, products
 from structsmooth.tree.duplicates import first_of_equal
 from structsmooth.tree.prim import prim

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structsmooth.kernels import kernel
+from structsmooth.support.jit import kernel
 from structsmooth.tree.exact import precedes
 from structsmooth.tree.passes import last_up_to
 from structsmooth.tree.strips import STRIP, WIDTH, approach_all, as_strips

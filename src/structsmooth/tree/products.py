@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from structsmooth.kernels import kernel
+from structsmooth.support.jit import kernel
 from structsmooth.tree.exact import precedes, squared_distance
 from structsmooth.tree.passes import last_up_to, lowest_of
 from structsmooth.tree.shadow import cast_shadow

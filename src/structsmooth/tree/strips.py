@@ -21,7 +21,7 @@ from numba.core import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from structsmooth.kernels import kernel
+from structsmooth.support.jit import kernel
 
 STRIP = 32
 WIDTH = 8  # numbers in a vector; the compiler splits it where registers are shorter

@@ -1,0 +1,1 @@
+"""From spanning trees and labels to bounds on the Bayes error."""

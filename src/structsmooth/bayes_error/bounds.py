@@ -1,0 +1,499 @@
+"""From a spanning tree and labels to bounds on the Bayes error.
+
+The share of tree edges that join different labels estimates ``h = 1 - E[sum_k
+eta_k(x)^2]``, the error of the nearest-neighbor rule, where ``eta_k`` is the
+posterior of class k. The Bayes error R lies between two functions of it (equation
+multiclassbound, as corrected in the documentation)::
+
+    (K-1)/K * (1 - sqrt(1 - K/(K-1) * h))  <=  R  <=  h
+
+With two classes this is the binary bound by the Henze-Penrose divergence. Nor does R
+exceed the error of always answering with the most frequent class. So both bounds, and
+the ends of their intervals, stop there: they are bounds on the Bayes error at the class
+shares of the region.
+
+A tree is connected, so K_c classes make K_c - 1 crossing edges even when they are far
+apart. These forced edges say nothing, and leave both counts: of C crossing edges of n
+points, the share is ``(C - (K_c - 1)) / (n - K_c)``.
+
+The share converges slowly in many dimensions, where it comes out too high: the bounds
+then show where classes overlap more, but are no limit to what a classifier can reach.
+"""
+
+from __future__ import annotations
+
+import functools
+import numbers
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+
+from structsmooth.bayes_error.crossing import CrossingCount, cross_tree, crossing_matrix
+from structsmooth.bayes_error.inequalities import (
+    lower_bound,
+    lower_bound_of_votes,
+    trivial_error,
+    wilson_interval,
+)
+from structsmooth.bayes_error.votes import cross_neighbors, cross_votes
+from structsmooth.errors import InvalidInputError
+from structsmooth.support.groups import rows_of_groups
+from structsmooth.support.parallel import side_by_side
+from structsmooth.support.progress import Progress
+from structsmooth.support.validation import (
+    check_choice,
+    check_codes,
+    check_features,
+    check_integer,
+    encode_labels,
+)
+from structsmooth.tree.paths import prim_seconds
+
+# How the estimators count, and how many neighbors they usually ask; the tree has paths
+# of its own. experiments/results/estimators.md compares them.
+ESTIMATORS: dict[str, Any] = {
+    "tree": None,
+    "neighbors": (cross_neighbors, 5),
+    "votes": (cross_votes, 15),
+}
+# Tasks that each thread gets, one after the other.
+TASKS_PER_JOB = 8
+
+
+@dataclass(frozen=True, eq=False)
+class BayesErrorBounds:
+    """Bounds on the Bayes error of a region, and what they were computed from.
+
+    Attributes
+    ----------
+    lower, upper : float
+        The bounds at the estimated crossing fraction, at most ``trivial_error``.
+    interval : tuple of float
+        From the lower bound at the low end of the crossing fraction's confidence
+        interval to the upper bound at its high end: in few dimensions the Bayes error
+        at the region's class shares lies inside with at least the stated confidence.
+        Intervals know the sampling error, not the bias (see the module's notes).
+    lower_interval, upper_interval : tuple of float
+        The confidence interval of each bound by itself.
+    crossing : ndarray of shape (K, K)
+        Symmetric; how many tree edges join class i and class j. The raw counts,
+        zero on the diagonal; not whole numbers when averaged over ties.
+    crossing_pairs, crossing_counts : ndarray of shape (m, 2) and (m,)
+        The same for the pairs of classes that are joined at all.
+    crossing_fraction : float
+        Share of the edges that cross; forced ones, unless the raw count was asked for,
+        are left out of both. It has no limit but 1.
+    crossing_interval : tuple of float
+        Its confidence interval.
+    trivial_error : float
+        What always answering with the most frequent class gets wrong, at most (K-1)/K.
+    n_samples : int
+        Points in the region.
+    n_effective : float
+        Independent edges whose crossing fraction would vary as much: edges that share
+        a point do not cross independently.
+    class_counts : ndarray of shape (K,)
+        Points of each class.
+    confidence : float
+        Level of the intervals.
+    tied_fraction : float
+        Share of the tree's edges that the tie rule alone decides; 0 where there are
+        at least 95 % as many different lengths as edges.
+    """
+
+    lower: float
+    upper: float
+    interval: tuple[float, float]
+    lower_interval: tuple[float, float]
+    upper_interval: tuple[float, float]
+    crossing_pairs: NDArray[np.int64]
+    crossing_counts: NDArray[Any]
+    crossing_fraction: float
+    n_samples: int
+    n_effective: float
+    class_counts: NDArray[np.int64]
+    confidence: float
+    tied_fraction: float
+
+    @property
+    def n_classes(self) -> int:
+        """Classes in the whole task, present in this region or not."""
+        return len(self.class_counts)
+
+    @property
+    def trivial_error(self) -> float:
+        """Error of always answering with the most frequent class."""
+        return trivial_error(self.class_counts)
+
+    @property
+    def crossing_interval(self) -> tuple[float, float]:
+        """Confidence interval of the crossing fraction."""
+        return wilson_interval(
+            self.crossing_fraction, self.n_effective, self.confidence
+        )
+
+    @property
+    def crossing(self) -> NDArray[Any]:
+        """Crossing edges of each pair of classes as a (K, K) matrix."""
+        return crossing_matrix(
+            self.crossing_pairs, self.crossing_counts, self.n_classes
+        )
+
+
+def bayes_error_bounds(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    n_classes: int | None = None,
+    correct_forced_edges: bool = True,
+    ties: str = "index",
+    confidence: float = 0.95,
+    estimator: str = "tree",
+    n_neighbors: int | None = None,
+) -> BayesErrorBounds:
+    """Bound the Bayes error of the data from their minimum spanning tree.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Features.
+    y : array-like of shape (n,)
+        Labels of any kind.
+    n_classes : int, optional
+        Classes in the whole task, where y may lack some. Then y must hold class
+        numbers. By default the distinct labels in y.
+    correct_forced_edges : bool, default=True
+        A tree is connected, so k classes make k - 1 crossing edges even when they
+        are far apart. Leave these out of the count of crossing edges and of the count
+        of all edges; ``False`` is the paper's raw count over n.
+    ties : {"index", "average"}, default="index"
+        With equal distances the tree is not unique. "index" takes the one tree of
+        the order (length, lower row, higher row); "average" the mean count over
+        16 orders of the rows, for discrete data.
+    confidence : float, default=0.95
+        Level of the intervals.
+    estimator : {"tree", "neighbors", "votes"}, default="tree"
+        "neighbors" takes pairs of a point and its nearest neighbors in place of the
+        tree's edges: less noise, more bias in many dimensions. "votes" takes the points
+        that their neighbors outvote, whose share is the error of a classifier, and so
+        nearer to the Bayes error from above; with two classes the lower bound is that
+        of Devroye, else the bound above of that error.
+    n_neighbors : int, optional
+        How many neighbors: 5 and 15 by default, or n - 1 if that is less.
+
+    Returns
+    -------
+    BayesErrorBounds
+        With ``lower``, ``upper``, ``interval``, ``crossing``, ``n_samples``.
+
+    Examples
+    --------
+    Eight points on a line, labels a a a a b a b b: three of seven edges cross, one of
+    them is forced, so the upper bound is 2/6.
+
+    >>> from structsmooth import bayes_error_bounds
+    >>> X = [[0.0], [1.0], [3.0], [6.0], [10.0], [15.0], [21.0], [28.0]]
+    >>> bounds = bayes_error_bounds(X, list("aaaababb"))
+    >>> round(bounds.upper, 4), round(bounds.lower, 4)
+    (0.3333, 0.2113)
+    >>> bounds.crossing.tolist()
+    [[0, 3], [3, 0]]
+    >>> bounds.trivial_error
+    0.375
+    """
+    features = check_features(X)
+    if n_classes is None:
+        classes, coded = encode_labels(y, len(features))
+        n_classes = max(len(classes), 2)  # a single class has Bayes error 0
+    else:
+        n_classes = check_integer(n_classes, "n_classes", 2)
+        coded = check_codes(y, n_classes)
+        if len(coded) != len(features):
+            raise InvalidInputError(
+                f"X and y must have the same length: X has {len(features)} rows, "
+                f"y has {len(coded)} labels"
+            )
+    check_choice(ties, "ties", ("index", "average"))
+    check_choice(estimator, "estimator", tuple(ESTIMATORS))
+    if n_neighbors is not None:
+        check_integer(n_neighbors, "n_neighbors", 1, max(1, len(coded) - 1))
+        if estimator == "tree":
+            raise InvalidInputError("n_neighbors is not used by estimator='tree'")
+    check_confidence(confidence)
+    if estimator == "tree" or len(coded) == 1:
+        return region_bounds(
+            features,
+            coded,
+            n_classes=n_classes,
+            correct_forced_edges=correct_forced_edges,
+            ties=ties,
+            confidence=confidence,
+        )
+    count, usual = ESTIMATORS[estimator]
+    k = min(usual if n_neighbors is None else n_neighbors, len(coded) - 1)
+    lower = lower_bound
+    if estimator == "votes" and n_classes == 2 and k > 2:
+        lower = functools.partial(lower_bound_of_votes, n_neighbors=k)
+    crossing = count(features, coded, k)
+    return _from_count(crossing, coded, n_classes, confidence, 0, len(coded), lower)
+
+
+def check_confidence(confidence: Any) -> float:
+    """Return the level of an interval if it is one."""
+    if not isinstance(confidence, numbers.Real) or not 0.0 < float(confidence) < 1.0:
+        raise InvalidInputError(
+            f"confidence must be a number between 0 and 1, got {confidence!r}"
+        )
+    return float(confidence)
+
+
+def bounds_of_regions(
+    X: Any,
+    coded: NDArray[np.int64],
+    region_of: NDArray[np.int64],
+    *,
+    n_classes: int,
+    correct_forced_edges: bool,
+    ties: str,
+    confidence: float,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> list[BayesErrorBounds]:
+    """Bound the Bayes error in each region 0, 1, ... of the rows of X.
+
+    The regions are independent, so they run side by side; a sparse X is made dense
+    one region at a time.
+    """
+    members = rows_of_groups(region_of)
+    n_regions = len(members)
+    workload = sum(prim_seconds(len(rows), X.shape[1]) for rows in members)
+    # Parallel at one level only: over the regions, or inside a single one.
+    n_threads = effective_n_jobs(n_jobs) if n_regions == 1 else 1
+
+    settings: dict[str, Any] = {
+        "n_classes": n_classes,
+        "correct_forced_edges": correct_forced_edges,
+        "ties": ties,
+        "confidence": confidence,
+        "n_threads": n_threads,
+        "workload": workload,
+    }
+
+    # The largest first, so that no thread is left with a long job at the end; several
+    # at a time, because to hand out a small one takes as long as to do it.
+    order = sorted(range(n_regions), key=lambda region: -len(members[region]))
+    n_tasks = min(n_regions, TASKS_PER_JOB * effective_n_jobs(n_jobs))
+    tasks = [order[start::n_tasks] for start in range(n_tasks)]
+    results = side_by_side(
+        functools.partial(_some_regions, settings=settings),
+        ([_Part(X, coded, members[region]) for region in task] for task in tasks),
+        n_jobs,
+    )
+    bounds: dict[int, BayesErrorBounds] = {}
+    with (progress or Progress(False)).stage("spanning trees", n_regions) as stage:
+        for task, found in zip(tasks, results, strict=True):
+            for region, result in zip(task, found, strict=True):
+                bounds[region] = result
+                stage.advance()
+    return [bounds[region] for region in range(n_regions)]
+
+
+class _Part:
+    """The rows of a region, taken where they are needed.
+
+    A thread takes them itself; sent to another process or machine, they travel alone.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        coded: NDArray[np.int64],
+        rows: NDArray[np.int64] | slice = slice(None),
+    ) -> None:
+        self.X, self.coded, self.rows = X, coded, rows
+
+    def take(self) -> tuple[Any, NDArray[np.int64]]:
+        points = self.X[self.rows]
+        if hasattr(points, "toarray"):
+            points = points.toarray()
+        return points, self.coded[self.rows]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Part, self.take()
+
+
+def _some_regions(
+    parts: list[_Part], settings: dict[str, Any]
+) -> list[BayesErrorBounds]:
+    return [region_bounds(*part.take(), **settings) for part in parts]
+
+
+def region_bounds(
+    X: NDArray[Any],
+    coded: NDArray[np.int64],
+    *,
+    n_classes: int,
+    correct_forced_edges: bool,
+    ties: str,
+    confidence: float,
+    n_threads: int = 1,
+    workload: float | None = None,
+) -> BayesErrorBounds:
+    """Bound the Bayes error of one region; the arguments have been checked."""
+    crossing = cross_tree(X, coded, ties, n_threads, workload)
+    n_samples, n_forced = len(coded), 0
+    n_edges = n_samples  # the paper's, as if the tree had an edge for each point
+    if correct_forced_edges:
+        n_forced = int(np.count_nonzero(np.bincount(coded))) - 1
+        n_edges = n_samples - 1 - n_forced
+    return _from_count(crossing, coded, n_classes, confidence, n_forced, n_edges)
+
+
+def _from_count(
+    crossing: CrossingCount,
+    coded: NDArray[np.int64],
+    n_classes: int,
+    confidence: float,
+    n_forced: int,
+    n_edges: int,
+    lower: Callable[[float, int], float] = lower_bound,
+) -> BayesErrorBounds:
+    """Return the bounds that follow from what crosses in a region."""
+    n_crossing = max(0.0, float(crossing.counts.sum()) - n_forced)
+    return _at_fraction(
+        n_crossing / n_edges if n_edges else 0.0,
+        n_edges / crossing.design_effect,
+        np.bincount(coded, minlength=n_classes).astype(np.int64),
+        confidence,
+        lower,
+        crossing_pairs=crossing.pairs,
+        crossing_counts=crossing.counts,
+        tied_fraction=crossing.tied_fraction,
+    )
+
+
+def _at_fraction(
+    fraction: float,
+    n_effective: float,
+    class_counts: NDArray[np.int64],
+    confidence: float,
+    lower: Callable[[float, int], float] = lower_bound,
+    **counted: Any,
+) -> BayesErrorBounds:
+    """Return the bounds at a crossing fraction, none above the trivial error."""
+    limit, n_classes = trivial_error(class_counts), len(class_counts)
+    low, high = wilson_interval(fraction, n_effective, confidence)
+    lower_low, lower_at, lower_high = (
+        min(lower(value, n_classes), limit) for value in (low, fraction, high)
+    )
+    upper_low, upper_at, upper_high = (
+        min(value, limit) for value in (low, fraction, high)
+    )
+    return BayesErrorBounds(
+        lower=lower_at,
+        upper=upper_at,
+        interval=(lower_low, upper_high),
+        lower_interval=(lower_low, lower_high),
+        upper_interval=(upper_low, upper_high),
+        crossing_fraction=fraction,
+        n_samples=int(class_counts.sum()),
+        n_effective=n_effective,
+        class_counts=class_counts,
+        confidence=confidence,
+        **counted,
+    )
+
+
+def bounds_of_sample(
+    sample: BayesErrorBounds, class_counts: NDArray[np.int64]
+) -> BayesErrorBounds:
+    """Return the bounds of a region of which a sample was looked at.
+
+    The crossing fraction is that of the sample; the classes of all rows are known.
+    """
+    return _at_fraction(
+        sample.crossing_fraction,
+        sample.n_effective,
+        class_counts,
+        sample.confidence,
+        crossing_pairs=sample.crossing_pairs,
+        crossing_counts=sample.crossing_counts,
+        tied_fraction=sample.tied_fraction,
+    )
+
+
+def combine_bounds(regions: Sequence[BayesErrorBounds]) -> BayesErrorBounds:
+    """Return the bounds of several regions taken together.
+
+    The Bayes error of the whole is the mean of the regions' weighted by size, and so
+    is its lower bound. It is at least as tight as that of a single tree, because the
+    bound is convex in the crossing fraction. The upper bound is the mean crossing
+    fraction, at most the error of the most frequent class of the whole: in a small
+    region that error is the smaller the fewer rows there are, by chance alone, so the
+    mean of the regions' limits would be too low. The intervals add the regions'
+    distances to their limits in quadrature.
+
+    Parameters
+    ----------
+    regions : sequence of BayesErrorBounds
+        Regions that share no point, of one task.
+
+    Returns
+    -------
+    BayesErrorBounds
+        ``crossing``, ``class_counts`` and ``n_effective`` are sums over the regions.
+
+    Examples
+    --------
+    >>> from structsmooth import bayes_error_bounds, combine_bounds
+    >>> X = [[0.0], [1.0], [3.0], [6.0], [10.0], [15.0]]
+    >>> mixed = bayes_error_bounds(X, [0, 0, 0, 1, 0, 1])  # (3 - 1) / (6 - 2)
+    >>> clean = bayes_error_bounds(X, [0, 0, 0, 1, 1, 1])
+    >>> combine_bounds([mixed, clean]).upper
+    0.25
+    """
+    if not regions:
+        raise InvalidInputError("combine_bounds needs at least one region, got none")
+    sizes = np.array([region.n_samples for region in regions], dtype=np.float64)
+    weights = sizes / sizes.sum()
+
+    def mean(values: list[float]) -> float:
+        return float(weights @ np.array(values))
+
+    def interval(name: str, at: list[float]) -> tuple[float, float]:
+        limits = np.array([getattr(region, name) for region in regions])
+        spread = np.sqrt(weights**2 @ (limits - np.array(at)[:, np.newaxis]) ** 2)
+        low, high = mean(at) - float(spread[0]), mean(at) + float(spread[1])
+        return min(max(0.0, low), limit), min(high, limit)
+
+    class_counts = np.sum([region.class_counts for region in regions], axis=0)
+    limit = trivial_error(class_counts)
+    lowers = [region.lower for region in regions]
+    fractions = [region.crossing_fraction for region in regions]
+    pairs, which = np.unique(
+        np.concatenate([region.crossing_pairs for region in regions]),
+        axis=0,
+        return_inverse=True,
+    )
+    counts = np.concatenate([region.crossing_counts for region in regions])
+    lower_interval = interval("lower_interval", lowers)
+    upper_interval = interval("crossing_interval", fractions)
+    return BayesErrorBounds(
+        lower=min(mean(lowers), limit),
+        upper=min(mean(fractions), limit),
+        interval=(lower_interval[0], upper_interval[1]),
+        lower_interval=lower_interval,
+        upper_interval=upper_interval,
+        crossing_pairs=pairs,
+        crossing_counts=np.bincount(which, weights=counts).astype(counts.dtype),
+        crossing_fraction=mean(fractions),
+        n_samples=int(sizes.sum()),
+        n_effective=sum(region.n_effective for region in regions),
+        class_counts=class_counts,
+        confidence=regions[0].confidence,
+        tied_fraction=mean([region.tied_fraction for region in regions]),
+    )

@@ -1,0 +1,432 @@
+"""The Bayes error around every single sample, from its nearest neighbors.
+
+The paper's first objective is over points, not clusters (equation strengthcost); it is
+given up there because the Bayes error of a point cannot be observed. A neighborhood can
+stand in: the share of unequal pairs among the labels of a sample and its k nearest
+neighbors in its cluster estimates ``h(x) = 1 - sum_k eta_k(x)^2`` without bias if the
+posterior is the same for all of them, and the mean of that over the neighborhood takes
+most of the noise away. The bound on the Bayes error then follows as for clusters.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structsmooth.bayes_error.inequalities import fraction_of_bound, lower_bounds
+from structsmooth.bayes_error.neighborhoods import (
+    NOBODY,
+    neighbors_of_others,
+    neighbors_within,
+)
+from structsmooth.support.jit import kernel
+from structsmooth.support.rowkeys import groups_of_keys, halves_of_rows
+
+# Chance agreement of two halves is exceeded by noise alone in 5 of 100 cases.
+ONE_SIDED_Z = 1.645
+
+
+class Place(NamedTuple):
+    """Where rows are among the training rows.
+
+    Attributes
+    ----------
+    clusters : ndarray of shape (m,), int64
+        Their clusters.
+    known : ndarray of shape (m,), int64
+        Which training row each is, -1 for none; empty if only clusters are known.
+    near : ndarray of shape (m, k), int64
+        Training rows near each; -1 for none, or where it was not asked for.
+    """
+
+    clusters: NDArray[np.int64]
+    known: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+    near: NDArray[np.int64] = np.empty((0, 0), dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Estimates around each training row.
+
+    Attributes
+    ----------
+    features : ndarray of shape (n, d)
+        The reduced features, in which new rows look for their neighbors.
+    keys : ndarray of shape (n,), uint64
+        By which a training row is known when it comes back, see `row_keys`.
+    clusters, labels : ndarray of shape (n,), int64
+        Cluster of each row, where its neighbors are, and its class number.
+    disagreement : ndarray of shape (n,)
+        Share of unequal pairs of labels among each row and its neighbors.
+    limits : ndarray of shape (n,)
+        Error of always answering with the most frequent class around each row, among
+        the neighbors of its neighbors, at most (K-1)/K.
+    n_neighbors : int
+        How many neighbors.
+    n_classes : int
+        Classes of the task.
+    center, reliability : float
+        Mean of the fractions, and the share of their differences that is more than
+        noise.
+    fractions : ndarray of shape (n,)
+        Mean disagreement around each row; the same for equal rows.
+    """
+
+    features: NDArray[Any]
+    keys: NDArray[np.uint64]
+    clusters: NDArray[np.int64]
+    labels: NDArray[np.int64]
+    disagreement: NDArray[np.float64]
+    limits: NDArray[np.float64]
+    n_neighbors: int
+    n_classes: int
+    center: float
+    reliability: float
+    fractions: NDArray[np.float64]
+
+    def bayes_error(self, shrink: bool = False) -> NDArray[np.float64]:
+        """Return the lower bound on the Bayes error around each training row.
+
+        Shrunk, the fractions are drawn to their mean as far as they are noise.
+        """
+        return self._lower(self.fractions, self.limits, shrink)
+
+    def bayes_error_upper(self, shrink: bool = False) -> NDArray[np.float64]:
+        """Return the upper bound on the Bayes error around each training row."""
+        drawn, limits = self._drawn(self.fractions, self.limits, self.center, shrink)
+        return np.minimum(drawn, limits)
+
+    def known(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return which training row each of these is, the first of equal ones, or -1.
+
+        Parameters
+        ----------
+        keys : ndarray of shape (m,), uint64
+            What `row_keys` makes of the features as given.
+        """
+        order = np.argsort(self.keys, kind="stable")
+        place = np.searchsorted(self.keys, keys, sorter=order)
+        found = order[np.minimum(place, len(order) - 1)]
+        return np.where(self.keys[found] == keys, found, NOBODY)
+
+    def neighbors(self, n_jobs: int | None) -> NDArray[np.int64]:
+        """Return the neighbors of the training rows, equal rows those of the first."""
+        near = neighbors_within(self.features, self.clusters, self.n_neighbors, n_jobs)
+        return near[groups_of_keys(self.keys)]
+
+    def place(
+        self,
+        features: NDArray[Any],
+        clusters: NDArray[np.int64],
+        keys: NDArray[np.uint64],
+        n_jobs: int | None,
+        *,
+        with_neighbors: bool,
+    ) -> Place:
+        """Return where rows are among the training rows, which may be among them.
+
+        Parameters
+        ----------
+        features, clusters : ndarray of shape (m, d) and (m,)
+            Reduced features and clusters of the rows.
+        keys : ndarray of shape (m,), uint64
+            What `row_keys` makes of the features as given.
+        n_jobs : int or None
+            Threads.
+        with_neighbors : bool
+            Whether the neighbors of training rows are wanted too, which takes as long
+            as when they were fitted.
+        """
+        known = self.known(keys)
+        is_known = known != NOBODY
+        clusters = np.where(is_known, self.clusters[known], clusters)
+        near = np.full((len(known), self.n_neighbors), NOBODY, dtype=np.int64)
+        near[~is_known] = neighbors_of_others(
+            features[~is_known],
+            clusters[~is_known],
+            self.features,
+            self.clusters,
+            self.n_neighbors,
+            n_jobs,
+        )
+        if with_neighbors and is_known.any():
+            near[is_known] = self.neighbors(n_jobs)[known[is_known]]
+        return Place(clusters, known, near)
+
+    def predict(
+        self, near: NDArray[np.int64], shrink: bool = False
+    ) -> NDArray[np.float64]:
+        """Return the lower bound on the Bayes error of rows with these neighbors."""
+        known = near != NOBODY
+        n_known = known.sum(axis=1)
+        fractions, limits = (
+            np.where(known, values[near], 0.0).sum(axis=1) / n_known
+            for values in (self.disagreement, self.limits)
+        )
+        return self._lower(fractions, limits, shrink)
+
+    def _lower(
+        self,
+        fractions: NDArray[np.float64],
+        limits: NDArray[np.float64],
+        shrink: bool,
+    ) -> NDArray[np.float64]:
+        common = lower_bounds(np.array([self.center]), self.n_classes)
+        drawn, limits = self._drawn(fractions, limits, float(common[0]), shrink)
+        return np.minimum(lower_bounds(drawn, self.n_classes), limits)
+
+    def _drawn(
+        self,
+        fractions: NDArray[np.float64],
+        limits: NDArray[np.float64],
+        common: float,
+        shrink: bool,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return fractions, drawn in if so wished, and their limits.
+
+        What is common to all is no limit for those that were drawn up to it.
+        """
+        if not shrink:
+            return fractions, limits
+        drawn = self.center + self.reliability * (fractions - self.center)
+        return drawn, np.maximum(limits, common)
+
+
+def usual_neighbors(n_samples: int) -> int:
+    """Return how many neighbors to look at: 0.4 times the root of n, from 5 to 50.
+
+    On the synthetic task of the experiments, whose posteriors are known, about as many
+    are best in two dimensions (14 of 1 500 rows, 50 of 12 000), and 8 to 14 in ten;
+    experiments/results/synthetic-neighbors.md has the errors.
+    """
+    wanted = round(0.4 * math.sqrt(n_samples))
+    return min(max(5, wanted), 50, n_samples - 1)
+
+
+def fit_points(
+    features: NDArray[Any],
+    coded: NDArray[np.int64],
+    clusters: NDArray[np.int64],
+    keys: NDArray[np.uint64],
+    *,
+    n_classes: int,
+    n_neighbors: int | str,
+    n_jobs: int | None,
+    speaks: NDArray[np.bool_] | None = None,
+) -> Points:
+    """Estimate the Bayes error around each row; the arguments have been checked.
+
+    Of rows that do not speak for themselves, because their cluster is too small to, the
+    estimate is the mean of the others.
+    """
+    k = n_neighbors if isinstance(n_neighbors, int) else usual_neighbors(len(coded))
+    near = neighbors_within(features, clusters, k, n_jobs)
+    disagreement = disagreement_around(near, coded)
+    limits = _trivial_errors(near, coded, n_classes)
+    # Equal rows get the same, whoever is whose neighbor among them.
+    group = groups_of_keys(keys)
+    fractions = _mean_of_groups(mean_around(near, disagreement), group)
+    if speaks is not None and not speaks.all():
+        lower = np.minimum(lower_bounds(fractions, n_classes), limits)
+        mean = fraction_of_bound(float(lower[speaks].mean()), n_classes)
+        disagreement[~speaks] = fractions[~speaks] = mean
+        limits[~speaks] = (n_classes - 1) / n_classes
+    return Points(
+        features=features,
+        keys=keys,
+        clusters=clusters,
+        labels=coded,
+        disagreement=disagreement,
+        limits=_mean_of_groups(limits, group),
+        n_neighbors=k,
+        n_classes=n_classes,
+        center=float(fractions.mean()),
+        reliability=_reliability(near, coded, halves_of_rows(keys, coded)),
+        fractions=fractions,
+    )
+
+
+def disagreement_around(
+    near: NDArray[np.int64], coded: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the share of unequal pairs of labels among each row and its neighbors."""
+    every = np.ones(len(coded), dtype=bool)
+    found = _disagreement(near, coded, every, int(coded.max()) + 1)
+    found[np.isnan(found)] = 0.0  # alone in its cluster
+    return found
+
+
+def _mean_of_groups(
+    values: NDArray[np.float64], group: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the mean of each row's group; of one row just its value."""
+    size = np.bincount(group, minlength=len(values))[group]
+    if size.max() == 1:
+        return values
+    sums = np.bincount(group, values, minlength=len(values))
+    return np.where(size == 1, values, sums[group] / size)
+
+
+def _reliability(
+    near: NDArray[np.int64], coded: NDArray[np.int64], half: NDArray[np.bool_]
+) -> float:
+    """Return the share of the estimates' variance that is not noise.
+
+    The labels of two random halves of the rows are independent given the features,
+    so what two estimates from them have in common is signal. That of both together
+    follows by the formula of Spearman and Brown.
+    """
+    n_classes = int(coded.max()) + 1
+    first, second = (
+        mean_around(near, _disagreement(near, coded, part, n_classes))
+        for part in (half, ~half)
+    )
+    known = ~(np.isnan(first) | np.isnan(second))
+    first, second = first[known], second[known]
+    if len(first) < 2 or np.ptp(first) == 0.0 or np.ptp(second) == 0.0:
+        return 0.0
+    agreement = float(np.corrcoef(first, second)[0, 1])
+    # Neighborhoods overlap: about one in k + 1 is a new one.
+    n_apart = len(first) / (near.shape[1] + 1)
+    if agreement <= 0.0 or np.arctanh(min(agreement, 0.999)) <= ONE_SIDED_Z / np.sqrt(
+        max(1.0, n_apart - 3.0)
+    ):
+        return 0.0
+    return 2.0 * agreement / (1.0 + agreement)
+
+
+@kernel
+def _disagreement(
+    near: NDArray[np.int64],
+    coded: NDArray[np.int64],
+    counts: NDArray[np.bool_],
+    n_classes: int,
+) -> NDArray[np.float64]:
+    """Return the share of unequal pairs of labels around each row, of those that count.
+
+    Fewer than two such labels say nothing: nan.
+    """
+    n = near.shape[0]
+    out = np.empty(n)
+    seen = np.zeros(n_classes, dtype=np.int64)
+    for i in range(n):
+        m, equal = 0, 0
+        if counts[i]:
+            seen[coded[i]] = 1
+            m = 1
+        for j in near[i]:
+            if j == NOBODY:
+                break
+            if counts[j]:
+                equal += seen[coded[j]]
+                seen[coded[j]] += 1
+                m += 1
+        pairs = m * (m - 1) // 2
+        out[i] = (pairs - equal) / pairs if m > 1 else np.nan
+        seen[coded[i]] = 0
+        for j in near[i]:
+            if j == NOBODY:
+                break
+            seen[coded[j]] = 0
+    return out
+
+
+def _trivial_errors(
+    near: NDArray[np.int64], coded: NDArray[np.int64], n_classes: int
+) -> NDArray[np.float64]:
+    """Return the error of always answering with the most frequent class around a row.
+
+    Around it are its neighbors and theirs, as often as they are, as in the mean of the
+    disagreement.
+    """
+    n_samples, k = near.shape
+    if n_classes > k:
+        most, total = _most_frequent_of_many(near, coded, n_classes)
+    else:
+        counts = np.zeros((n_samples, n_classes), dtype=np.int32)
+        most, total = _most_frequent_of_few(near, coded, counts)
+    return np.minimum((n_classes - 1) / n_classes, (total - most) / total)
+
+
+@kernel
+def _most_frequent_of_few(
+    near: NDArray[np.int64], coded: NDArray[np.int64], counts: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return how often the most frequent class is around each row, and all classes.
+
+    What is counted around one row serves for all whose neighbor it is.
+    """
+    n, n_classes = counts.shape
+    for i in range(n):
+        counts[i, coded[i]] += 1
+        for j in near[i]:
+            if j == NOBODY:
+                break
+            counts[i, coded[j]] += 1
+    most = np.zeros(n, dtype=np.int64)
+    total = np.zeros(n, dtype=np.int64)
+    seen = np.empty(n_classes, dtype=np.int64)
+    for i in range(n):
+        for c in range(n_classes):
+            seen[c] = counts[i, c]
+        for j in near[i]:
+            if j == NOBODY:
+                break
+            for c in range(n_classes):
+                seen[c] += counts[j, c]
+        for c in range(n_classes):
+            most[i] = max(most[i], seen[c])
+            total[i] += seen[c]
+    return most, total
+
+
+@kernel
+def _most_frequent_of_many(
+    near: NDArray[np.int64], coded: NDArray[np.int64], n_classes: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the same, looking at each neighbor of a neighbor, not at each class."""
+    n, k = near.shape
+    most = np.zeros(n, dtype=np.int64)
+    total = np.zeros(n, dtype=np.int64)
+    seen = np.zeros(n_classes, dtype=np.int64)
+    for i in range(n):
+        for a in range(-1, k):
+            middle = i if a < 0 else near[i, a]
+            if middle == NOBODY:
+                break
+            for b in range(-1, k):
+                j = middle if b < 0 else near[middle, b]
+                if j == NOBODY:
+                    break
+                seen[coded[j]] += 1
+                most[i] = max(most[i], seen[coded[j]])
+                total[i] += 1
+        seen[:] = 0
+    return most, total
+
+
+@kernel
+def mean_around(
+    near: NDArray[np.int64], values: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the mean over each row and its neighbors, of the values that are known."""
+    n = near.shape[0]
+    out = np.empty(n)
+    for i in range(n):
+        total = 0.0
+        known = 0
+        if not np.isnan(values[i]):
+            total += values[i]
+            known += 1
+        for j in near[i]:
+            if j == NOBODY:
+                break
+            if not np.isnan(values[j]):
+                total += values[j]
+                known += 1
+        out[i] = total / known if known else np.nan
+    return out

@@ -1,0 +1,149 @@
+"""What the command line shows: tables and sentences for a person at a screen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from structsmooth.bayes_error.shrinkage import FEW_ROWS
+from structsmooth.compare.result import Comparison
+
+MOST_ROWS = 20
+
+
+def print_summary(
+    summary: dict[str, Any], rows: list[dict[str, Any]], output: Path
+) -> None:
+    """Print what a fit has found, the cluster table first."""
+    console = Console(highlight=False)
+    confidence = summary["bayes_error"]["confidence"]
+    table = Table(
+        title=f"{escape(summary['data'])}: {summary['n_samples']} rows, "
+        f"{len(summary['classes'])} classes, {summary['n_clusters']} clusters",
+        box=SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+    )
+    table.add_column("cluster", justify="right", no_wrap=True)
+    table.add_column("rows", justify="right", no_wrap=True)
+    n_little = sum(row["says_little"] for row in rows)
+    # The one column that gives way on a narrow screen; the others take 58 places, and
+    # a remark nine.
+    room = console.width - (67 if n_little else 58)
+    table.add_column("classes", no_wrap=True, max_width=max(9, room))
+    table.add_column("Bayes error, %", justify="right", no_wrap=True)
+    table.add_column(f"{confidence:.0%} interval", justify="right", no_wrap=True)
+    table.add_column("strength", justify="right", no_wrap=True)
+    if n_little:
+        table.add_column("", no_wrap=True)
+    shown = rows if len(rows) <= MOST_ROWS else rows[:12] + [{}] + rows[-5:]
+    for row in shown:
+        table.add_row(*(_cells(row, n_little > 0) if row else ["..."] * 6))
+    console.print(table)
+    if n_little:
+        console.print(_about_little(n_little), soft_wrap=True)
+
+    bounds, bias = summary["bayes_error"], summary["bayes_error_bias"]
+    strength = summary["strength"]
+    pairs = ", ".join(
+        f"{_text(p['classes'][0])} and {_text(p['classes'][1])} "
+        f"({p['share']:.0%} of the crossing edges)"
+        for p in summary["overlapping_classes"][:3]
+    )
+    lines = [
+        f"Estimated Bayes error: {_percent(bounds['lower'])} to "
+        f"{_percent(bounds['upper'])}. Good for comparing regions; in many dimensions "
+        "it comes out too high, so it is no limit to what a classifier can reach.",
+        f"Classes that overlap most: {pairs}." if pairs else "No classes overlap.",
+        f"Strengths: {strength['smallest']:.3f} to {strength['largest']:.3f}, mean "
+        f"{strength['mean']:.3f} (uniform label_smoothing="
+        f"{summary['label_smoothing']:.3g} has the same mean).",
+        f"Bias of the Bayes error: {_percent(bias['structural'])}, uniform smoothing "
+        f"{_percent(bias['uniform'])}: {bias['saved']:.1%} saved.",
+        f"Wrote to {escape(str(output))}: {', '.join(summary['files'])}, summary.json",
+        f"As a page with maps and tables: structsmooth report {escape(str(output))}",
+    ]
+    if summary["n_suspects"] is not None:
+        lines.insert(-1, _about_suspects(summary["n_suspects"]))
+    for line in lines:
+        console.print(line, soft_wrap=True)
+
+
+def _about_suspects(number: int) -> str:
+    if number == 0:
+        return "No label looks like a mistake."
+    labels = "1 label looks" if number == 1 else f"{number} labels look"
+    return (
+        f"{labels} like a mistake, for the neighbors agree on another one: "
+        "suspects.csv. Look before you change any."
+    )
+
+
+def _about_little(n_clusters: int) -> str:
+    one = n_clusters == 1
+    return (
+        f"{n_clusters} cluster{'' if one else 's'} with few rows (fewer than "
+        f"{FEW_ROWS}) may be like the others: {'it says' if one else 'they say'} "
+        f"little, so {'it comes' if one else 'they come'} last."
+    )
+
+
+def _cells(row: dict[str, Any], with_remark: bool) -> list[str]:
+    cells = [
+        str(row["cluster"]),
+        str(row["size"]),
+        _text(row["classes"]),
+        _range(row["bayes_error_lower"], row["bayes_error_upper"]),
+        _range(row["interval_low"], row["interval_high"]),
+        f"{row['strength']:.4f}",
+    ]
+    return [*cells, "few rows" if row["says_little"] else ""] if with_remark else cells
+
+
+def _text(value: Any) -> str:
+    """Return a name of the user's so that it neither colors nor moves the screen."""
+    return escape("".join(c if c.isprintable() else "?" for c in str(value)))
+
+
+def _range(low: float, high: float) -> str:
+    return f"{100 * low:.1f} to {100 * high:.1f}"
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.2f} %"
+
+
+def print_comparison(name: str, result: Comparison, output: Path | None) -> None:
+    """Print a comparison: the verdict, means, then differences one by one."""
+    console = Console(highlight=False)
+    facts = result.description
+    n_seeds = len(result.values("none", "error"))
+    console.print(
+        f"{escape(name)}: {facts['n_rows']} rows, {len(facts['classes'])} classes, "
+        f"{n_seeds} seeds",
+        soft_wrap=True,
+    )
+    console.print(_table(result.rows(), 1))
+    console.print(_table(result.difference_rows(), 2))
+    console.print(result.legend, soft_wrap=True)
+    for finding in result.findings:
+        console.print(f"- {finding}.", soft_wrap=True)
+    console.print(result.verdict, soft_wrap=True, style="bold")
+    if output is not None:
+        console.print(f"All runs are in {escape(str(output))}.", soft_wrap=True)
+
+
+def _table(rows: list[list[str]], n_names: int) -> Table:
+    """Return rows, the first of them a header, with names on the left."""
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    header, *body = rows
+    for number, title in enumerate(header):
+        justify: Any = "left" if number < n_names else "right"
+        table.add_column(title, justify=justify, overflow="fold")
+    for cells in body:
+        table.add_row(*cells)
+    return table

@@ -1,0 +1,1 @@
+"""Regions of the feature space, and which one a row belongs to."""

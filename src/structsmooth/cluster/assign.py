@@ -1,0 +1,132 @@
+"""Which cluster a row belongs to, by centers, by density or by the nearest row.
+
+The first two kinds are what `StructuralSmoother` makes by itself: plain arrays that can
+be stored without pickle. The others serve clusterers of the user's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from structsmooth.cluster.nearest import nearest_point
+
+# Sparse rows are made dense this many at a time.
+DENSE_ROWS = 4096
+
+
+class Assigner(Protocol):
+    """What every assigner does."""
+
+    @property
+    def n_clusters(self) -> int:
+        """How many clusters there are, with or without rows."""
+
+    def assign(self, X: Any) -> NDArray[np.int64]:
+        """Return the cluster of each row, -1 for a row that belongs to none."""
+
+
+@dataclass(frozen=True, eq=False)
+class NearestCenter:
+    """A row belongs to the center nearest to it, the first of equally near ones."""
+
+    centers: NDArray[np.float64]
+
+    @property
+    def n_clusters(self) -> int:
+        """One for each center."""
+        return len(self.centers)
+
+    def assign(self, X: Any) -> NDArray[np.int64]:
+        """Return the number of the nearest center."""
+        return _nearest_point(X, self.centers)
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianAssigner:
+    """A row belongs to the mixture component most likely to have made it.
+
+    A row so far away that no likelihood can be told from 0 belongs to the nearest mean.
+    """
+
+    weights: NDArray[np.float64]
+    means: NDArray[np.float64]
+    precisions_cholesky: NDArray[np.float64]
+
+    @property
+    def n_clusters(self) -> int:
+        """One for each component."""
+        return len(self.weights)
+
+    def assign(self, X: Any) -> NDArray[np.int64]:
+        """Return the number of the most likely component."""
+        if sp.issparse(X):
+            X = X.toarray()
+        scores = np.empty((X.shape[0], len(self.weights)))
+        # A component may have died out; far away squares are beyond all numbers.
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            log_weights = np.log(self.weights)
+            for component, root in enumerate(self.precisions_cholesky):
+                whitened = (X - self.means[component]) @ root
+                scores[:, component] = (
+                    log_weights[component]
+                    + np.log(np.diag(root)).sum()
+                    - 0.5 * np.einsum("ij,ij->i", whitened, whitened)
+                )
+        scores[np.isnan(scores)] = -np.inf
+        found = np.asarray(scores.argmax(axis=1))
+        lost = np.isneginf(scores[np.arange(len(found)), found])
+        if lost.any():
+            found[lost] = nearest_point(X[lost], self.means)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class NearestRow:
+    """A row belongs where the nearest of the training rows belongs."""
+
+    rows: NDArray[Any]
+    labels: NDArray[np.int64]
+
+    @property
+    def n_clusters(self) -> int:
+        """The labels count from 0."""
+        return int(self.labels.max()) + 1
+
+    def assign(self, X: Any) -> NDArray[np.int64]:
+        """Return the label of the nearest training row."""
+        return self.labels[_nearest_point(X, self.rows)]
+
+
+@dataclass(frozen=True, eq=False)
+class ClustererAssigner:
+    """The ``predict`` of a scikit-learn clusterer of the user's."""
+
+    clusterer: Any
+    names: NDArray[np.int64]
+
+    @property
+    def n_clusters(self) -> int:
+        """One for each label that training rows got."""
+        return len(self.names)
+
+    def assign(self, X: Any) -> NDArray[np.int64]:
+        """Return the position of the predicted label among the known ones."""
+        raw = np.asarray(self.clusterer.predict(X))
+        at = np.minimum(np.searchsorted(self.names, raw), len(self.names) - 1)
+        return np.where(self.names[at] == raw, at, -1)
+
+
+def _nearest_point(X: Any, points: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the number of the nearest point to each row, sparse rows or not."""
+    if not sp.issparse(X):
+        return nearest_point(X, points)
+    parts = [
+        nearest_point(X[start : start + DENSE_ROWS].toarray(), points)
+        for start in range(0, X.shape[0], DENSE_ROWS)
+    ]
+    return np.concatenate(parts)

@@ -1,0 +1,214 @@
+"""The nearest of some points to each row: shortlisted in float32, decided in float64.
+
+What counts is the float64 sum of squared differences, feature by feature, and of equal
+ones the first point. A row's result so depends on that row alone, which blocked matrix
+products do not promise. They are much faster, though, and their error is bounded. With
+rows ``a`` and points ``c`` moved to the middle of the points, scaled and rounded to
+float32, and u = 2**-24::
+
+    score = a c - |c|^2 / 2  =  (|a|^2 - |a - c|^2) / 2
+
+is computed within ``(d + 8) u (|a| + |c|)^2 / 2`` of the true one: rounding a and c
+moves the square by 2 u (|a| + |c|)^2 at most, the product of d + 1 numbers by (d + 1)
+u (|a| + |c|)^2 / 2, and rounding ``|c|^2`` by less than one u of it. So the nearest
+point's score lies within twice that of the largest score. Nearly always a single one
+does; exact distances decide among several.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structsmooth.support.jit import kernel
+
+# So few distances are not worth a compilation of two seconds, though it is kept; of so
+# few points the products' overhead is the larger part.
+FEW_DISTANCES, FEW_POINTS = 5_000_000, 24
+# Scores at a time, so that they stay in the cache.
+BLOCK = 131_072
+# The farthest point's distance from the middle becomes about 2**20, which leaves room
+# for rows far beyond; products too small for float32 are lost, allowed for by TINY.
+TARGET_EXPONENT, FAR, TINY = 20, 2.0**50, 2.0**-100
+# Beyond these, squares of differences need not fit float64.
+SMALLEST, LARGEST = 1e-100, 1e100
+
+
+def nearest_point(rows: NDArray[Any], points: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the number of the point nearest to each row, the first of equal ones."""
+    rows, points = np.ascontiguousarray(rows), points.astype(np.float64)
+    columns = np.ascontiguousarray(points.T)
+    nearest = np.empty(len(rows), np.int64)
+    middle = points.mean(axis=0)
+    radius = _radius(points, middle)
+    if (
+        len(points) < FEW_POINTS
+        or len(rows) * len(points) < FEW_DISTANCES
+        or not SMALLEST < radius < LARGEST
+    ):
+        _compare_all(rows, columns, nearest)
+        return nearest
+    scale = 2.0 ** (TARGET_EXPONENT - math.frexp(radius)[1])
+    sides = _with_half_squares((points - middle) * scale)
+    step = max(16, BLOCK // len(points))
+    moved = np.empty((step, sides.shape[0]), np.float32)
+    scores = np.empty((step, len(points)), np.float32)
+    for start in range(0, len(rows), step):
+        part = slice(start, min(start + step, len(rows)))
+        size = part.stop - start
+        slack = _move(rows[part], middle, scale, radius * scale, moved)
+        np.matmul(moved[:size], sides, out=scores[:size])
+        _decide(rows[part], columns, scores, slack, nearest[part])
+    return nearest
+
+
+def within_reach(rows: NDArray[Any], points: NDArray[np.float64]) -> NDArray[Any]:
+    """Return rows in which those extremely far from the points are drawn nearer.
+
+    Beyond 10**12 times the size of what lies there, differences of distances are lost
+    to rounding, and squares may overflow. On its way toward the points' middle a row
+    stays nearest to the same ones.
+    """
+    middle = points.mean(axis=0)
+    size = float(np.abs(points).max()) or 1.0
+    reach = 1e12 * size
+    if not rows.size or (rows.max() <= reach and rows.min() >= -reach):
+        return rows
+    largest = np.abs(rows).max(axis=1).astype(np.float64)
+    far = largest > reach
+    nearer = rows.astype(np.float64)
+    direction = nearer[far] / largest[far, np.newaxis]
+    nearer[far] = middle + direction * reach
+    return nearer
+
+
+def _radius(points: NDArray[np.float64], middle: NDArray[np.float64]) -> float:
+    """Return how far the points are from the middle, at most."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        return float(np.sqrt(((points - middle) ** 2).sum(axis=1).max()))
+
+
+def _with_half_squares(points: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return the points as columns, with minus half of their square below."""
+    rounded = points.astype(np.float32)
+    squares = np.einsum("ij,ij->i", rounded, rounded, dtype=np.float64)
+    return np.vstack([rounded.T, (-0.5 * squares).astype(np.float32)])
+
+
+@kernel
+def _move(
+    rows: NDArray[Any],
+    middle: NDArray[np.float64],
+    scale: float,
+    radius: float,
+    moved: NDArray[np.float32],
+) -> NDArray[np.float32]:
+    """Write the rows as float32 with a 1 behind; return what to allow their scores.
+
+    That of a row too far away for float32 is infinite.
+    """
+    n_features = rows.shape[1]
+    slack = np.empty(rows.shape[0], np.float32)
+    for i in range(rows.shape[0]):
+        square = 0.0
+        for feature in range(n_features):
+            value = (np.float64(rows[i, feature]) - middle[feature]) * scale
+            square += value * value
+            moved[i, feature] = value
+        moved[i, n_features] = 1.0
+        length = np.sqrt(square)
+        if length < FAR:
+            # A hundredth more, for the rounding of this and of float64 differences.
+            allowed = 1.01 * (n_features + 8) * 2.0**-24 * (length + radius) ** 2
+            slack[i] = allowed + TINY
+        else:
+            moved[i] = 0.0
+            slack[i] = np.inf
+    return slack
+
+
+@kernel
+def _decide(
+    rows: NDArray[Any],
+    columns: NDArray[np.float64],
+    scores: NDArray[np.float32],
+    slack: NDArray[np.float32],
+    nearest: NDArray[np.int64],
+) -> None:
+    for i in range(rows.shape[0]):
+        limit = _largest(scores[i]) - slack[i]
+        count, nearest[i] = _from_limit(scores[i], limit)
+        if count != 1:
+            nearest[i] = _first_of_nearest(rows[i], columns, scores[i], limit)
+
+
+@kernel
+def _first_of_nearest(
+    row: NDArray[Any],
+    columns: NDArray[np.float64],
+    scores: NDArray[np.float32],
+    limit: np.float32,
+) -> int:
+    """Return the nearest of the shortlisted points, by float64 differences."""
+    best, shortest = -1, np.inf
+    for j in range(scores.shape[0]):
+        if scores[j] >= limit:
+            squared = 0.0
+            for feature in range(row.shape[0]):
+                difference = columns[feature, j] - np.float64(row[feature])
+                squared += difference * difference
+            if best < 0 or squared < shortest:
+                best, shortest = j, squared
+    return best
+
+
+# Functions of their own, on one-dimensional arrays: so the compiler vectorizes them.
+@kernel
+def _largest(values: NDArray[np.float32]) -> Any:
+    """Return the largest value; integers of the same order, for floats are slow."""
+    bits = values.view(np.int32)
+    largest = np.int32(-(2**31))
+    for j in range(bits.shape[0]):
+        # The bits of negative numbers are in reverse, but for the sign.
+        ordered = bits[j] ^ ((bits[j] >> np.int32(31)) & np.int32(2**31 - 1))
+        largest = max(largest, ordered)
+    found = np.empty(1, np.int32)
+    found[0] = largest ^ ((largest >> np.int32(31)) & np.int32(2**31 - 1))
+    return found.view(np.float32)[0]
+
+
+@kernel
+def _from_limit(values: NDArray[np.float32], limit: np.float32) -> tuple[Any, Any]:
+    """Return how many values reach the limit, and the sum of their places."""
+    count, places = np.int32(0), np.int32(0)
+    for j in range(values.shape[0]):
+        reaches = np.int32(values[j] >= limit)
+        count += reaches
+        places += reaches * np.int32(j)
+    return count, places
+
+
+@kernel
+def _compare_all(
+    rows: NDArray[Any],
+    columns: NDArray[np.float64],
+    nearest: NDArray[np.int64],
+) -> None:
+    """Compare every row with every column; the inner loop vectorizes as it stands."""
+    n_features, n_columns = columns.shape
+    squared = np.empty(n_columns)
+    for i in range(rows.shape[0]):
+        squared[:] = 0.0
+        for feature in range(n_features):
+            value = np.float64(rows[i, feature])
+            for j in range(n_columns):
+                difference = columns[feature, j] - value
+                squared[j] += difference * difference
+        best = 0
+        for j in range(1, n_columns):
+            if squared[j] < squared[best]:
+                best = j
+        nearest[i] = best

@@ -1,0 +1,1 @@
+"""Files: readers and tables, saved smoothers, result directories, label files."""

@@ -1,0 +1,236 @@
+"""One way to write down what was measured and decided: arrays by name.
+
+All files and messages that hold a structure use it: a saved smoother, the spill
+directory of a fit out of core, Spark's models and workers. Arrays become text by
+`to_text` and back by `from_text`, every digit of them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structsmooth.bayes_error.bounds import BayesErrorBounds
+from structsmooth.bayes_error.points import Points
+from structsmooth.bayes_error.shrinkage import shrink_bounds
+from structsmooth.bayes_error.suspects import Suspects
+from structsmooth.cluster.assign import Assigner, GaussianAssigner, NearestCenter
+from structsmooth.cluster.regions import Regions
+from structsmooth.errors import InvalidInputError
+from structsmooth.reduce import LinearReduction
+from structsmooth.strengths.decision import Decision
+from structsmooth.structure import Structure
+
+Arrays = dict[str, NDArray[Any]]
+
+# Fields of BayesErrorBounds that are stacked over the clusters as they are.
+_STACKED = [
+    field.name
+    for field in dataclasses.fields(BayesErrorBounds)
+    if not field.name.startswith("crossing_") or field.name == "crossing_fraction"
+]
+_DECIDED = ("alpha", "beta", "bias", "uniform_bias")
+
+
+def to_text(arrays: Arrays) -> str:
+    """Return arrays as JSON."""
+    return json.dumps(
+        {
+            name: [str(array.dtype), list(array.shape), array.ravel().tolist()]
+            for name, array in arrays.items()
+        }
+    )
+
+
+def from_text(text: str) -> Arrays:
+    """Return the arrays that `to_text` was given."""
+    return {
+        name: np.array(values, dtype=dtype).reshape(shape)
+        for name, (dtype, shape, values) in json.loads(text).items()
+    }
+
+
+def structure_to_arrays(structure: Structure) -> Arrays:
+    """Return all of a structure."""
+    arrays = {
+        "n_features": np.array(structure.n_features),
+        **assigner_to_arrays(structure.regions.assigner),
+        **bounds_to_arrays(structure.cluster_bounds),
+    }
+    arrays["region_labels"] = structure.regions.labels
+    arrays["region_centers"] = structure.regions.centers
+    arrays["region_of_cluster"] = structure.regions.region_of_cluster
+    arrays["region_n_merged"] = np.array(structure.regions.n_merged)
+    arrays |= _fields_of(structure.reduction, "reduction")
+    arrays |= _classes_to_arrays(structure.classes)
+    if structure.points is not None:
+        arrays |= _fields_of(structure.points, "points")
+    if structure.suspects is not None:
+        place = np.searchsorted(structure.classes, structure.suspects.likely)
+        numbered = dataclasses.replace(structure.suspects, likely=place)
+        arrays |= _fields_of(numbered, "suspects")
+    return arrays
+
+
+def structure_from_arrays(arrays: Arrays) -> Structure:
+    """Return the structure that `structure_to_arrays` was given."""
+    classes = arrays["classes"]
+    if bool(arrays["classes_are_objects"]):
+        classes = classes.astype(object)
+    suspects = None
+    if "suspects_rows" in arrays:
+        numbered = _from_fields(Suspects, arrays, "suspects")
+        suspects = dataclasses.replace(numbered, likely=classes[numbered.likely])
+    return Structure(
+        classes=classes,
+        n_features=int(arrays["n_features"]),
+        reduction=reduction_from_arrays(arrays),
+        regions=Regions(
+            labels=arrays["region_labels"],
+            centers=arrays["region_centers"],
+            assigner=assigner_from_arrays(arrays),
+            region_of_cluster=arrays["region_of_cluster"],
+            n_merged=int(arrays["region_n_merged"]),
+        ),
+        cluster_bounds=bounds_from_arrays(arrays),
+        points=_points_from_arrays(arrays),
+        suspects=suspects,
+    )
+
+
+def decision_to_arrays(decision: Decision) -> Arrays:
+    """Return all of a decision that does not follow from the structure."""
+    arrays = {name: np.array(getattr(decision, name)) for name in _DECIDED}
+    arrays["shrink"] = np.array(decision.shrink)
+    arrays["strengths"] = decision.strengths
+    arrays["bayes_error"] = decision.bayes_error
+    return arrays
+
+
+def decision_from_arrays(arrays: Arrays, structure: Structure) -> Decision:
+    """Return the decision that `decision_to_arrays` was given."""
+    strengths, shrink = arrays["strengths"], bool(arrays["shrink"])
+    weights, shrinkage = structure.cluster_weights, None
+    if len(strengths) != len(weights):
+        weights = np.full(len(strengths), 1.0 / len(strengths))
+    elif shrink:
+        shrinkage = shrink_bounds(structure.cluster_bounds)
+    return Decision(
+        **{name: float(arrays[name]) for name in _DECIDED},
+        bayes_error=arrays["bayes_error"],
+        weights=weights,
+        strengths=strengths,
+        shrinkage=shrinkage,
+        shrink=shrink,
+    )
+
+
+def reduction_from_arrays(arrays: Arrays) -> LinearReduction:
+    """Return the reduction of a structure."""
+    reduction: LinearReduction = _from_fields(LinearReduction, arrays, "reduction")
+    return reduction
+
+
+def assigner_to_arrays(assigner: Assigner) -> Arrays:
+    """Return all of an assigner that the library has made itself."""
+    return _fields_of(assigner, "assigner")
+
+
+def assigner_from_arrays(arrays: Arrays) -> Assigner:
+    """Return the assigner that `assigner_to_arrays` was given."""
+    kind = NearestCenter if "assigner_centers" in arrays else GaussianAssigner
+    assigner: Assigner = _from_fields(kind, arrays, "assigner")
+    return assigner
+
+
+def bounds_to_arrays(bounds: Sequence[BayesErrorBounds]) -> Arrays:
+    """Return the bounds of several regions of one task."""
+    arrays = {
+        f"bounds_{name}": np.array([getattr(b, name) for b in bounds])
+        for name in _STACKED
+    }
+    arrays["bounds_pairs"] = np.concatenate([b.crossing_pairs for b in bounds])
+    arrays["bounds_counts"] = np.concatenate([b.crossing_counts for b in bounds])
+    arrays["bounds_n_pairs"] = np.array([len(b.crossing_pairs) for b in bounds])
+    return arrays
+
+
+def bounds_from_arrays(arrays: Arrays) -> tuple[BayesErrorBounds, ...]:
+    """Return the bounds that `bounds_to_arrays` was given."""
+    cuts = np.cumsum(arrays["bounds_n_pairs"])[:-1]
+    pairs = np.split(arrays["bounds_pairs"], cuts)
+    counts = np.split(arrays["bounds_counts"], cuts)
+    bounds = []
+    for region in range(len(pairs)):
+        values = {
+            name: _plain(arrays[f"bounds_{name}"][region])
+            for name in _STACKED
+            if name != "class_counts"
+        }
+        bounds.append(
+            BayesErrorBounds(
+                crossing_pairs=pairs[region],
+                crossing_counts=counts[region],
+                class_counts=arrays["bounds_class_counts"][region],
+                **values,
+            )
+        )
+    return tuple(bounds)
+
+
+def _plain(value: Any) -> Any:
+    return tuple(value.tolist()) if np.ndim(value) else value.item()
+
+
+def _fields_of(part: Any, name: str) -> Arrays:
+    """Return the fields of a part, as far as they are there."""
+    if not dataclasses.is_dataclass(part):
+        raise InvalidInputError(f"{type(part).__name__} cannot be written down")
+    values = {f.name: getattr(part, f.name) for f in dataclasses.fields(part)}
+    return {
+        f"{name}_{field}": np.asarray(value)
+        for field, value in values.items()
+        if value is not None
+    }
+
+
+def _from_fields(kind: Any, arrays: Arrays, name: str) -> Any:
+    """Return a part from its fields; those that are single numbers as numbers."""
+    values = {f.name: arrays.get(f"{name}_{f.name}") for f in dataclasses.fields(kind)}
+    return kind(
+        **{
+            field: value.item() if value is not None and value.ndim == 0 else value
+            for field, value in values.items()
+        }
+    )
+
+
+def _classes_to_arrays(classes: NDArray[Any]) -> Arrays:
+    is_object = classes.dtype.kind == "O"
+    if is_object and not all(isinstance(label, str) for label in classes):
+        kind = type(next(c for c in classes if not isinstance(c, str))).__name__
+        raise InvalidInputError(
+            f"class labels of type {kind} cannot be saved, expected numbers or text"
+        )
+    return {
+        "classes": classes.astype(str) if is_object else classes,
+        "classes_are_objects": np.array(is_object),
+    }
+
+
+def _points_from_arrays(arrays: Arrays) -> Points | None:
+    if "points_features" not in arrays:
+        return None
+    # Files of 0.1.0 know neither: no row is known when it comes back.
+    n_rows, n_classes = len(arrays["points_labels"]), int(arrays["points_n_classes"])
+    absent = {
+        "points_keys": np.zeros(n_rows, dtype=np.uint64),
+        "points_limits": np.full(n_rows, (n_classes - 1) / n_classes),
+    }
+    points: Points = _from_fields(Points, absent | arrays, "points")
+    return points

@@ -1,0 +1,89 @@
+"""Smoothed labels as files in the form a training program wants."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structsmooth.errors import FileFormatError
+from structsmooth.io.atomic import written_beside
+from structsmooth.io.store import write_arrays
+from structsmooth.labels.forms import expand_rows, flip_labels
+
+
+def label_columns(
+    kind: str,
+    coded: NDArray[np.int64],
+    strengths: NDArray[np.float64],
+    classes: NDArray[Any],
+    seed: int,
+) -> dict[str, NDArray[Any]]:
+    """Return the columns of a label file.
+
+    Parameters
+    ----------
+    kind : {"sparse", "flipped", "expanded"}
+        Which form; see `soft_columns` for soft labels.
+    coded, strengths : ndarray of shape (n,)
+        Class numbers and strengths.
+    classes : ndarray of shape (K,)
+        The labels themselves.
+    seed : int
+        For "flipped".
+
+    Returns
+    -------
+    dict of str to ndarray
+        Columns of equal length. Where there is a label it is the user's own.
+    """
+    n_classes = len(classes)
+    if kind == "sparse":
+        return {"label": classes[coded], "strength": strengths}
+    if kind == "flipped":
+        return {"label": classes[flip_labels(coded, strengths, n_classes, seed)]}
+    rows, labels, weights = expand_rows(coded, strengths, n_classes)
+    return {"row": rows, "label": classes[labels], "weight": weights}
+
+
+def soft_columns(
+    soft: NDArray[np.float64], classes: NDArray[Any]
+) -> dict[str, NDArray[Any]]:
+    """Return the columns of soft labels, one for each class."""
+    return {str(label): soft[:, k] for k, label in enumerate(classes.tolist())}
+
+
+def write_columns(path: str | Path, columns: dict[str, NDArray[Any]]) -> None:
+    """Write columns to csv (with a header), npz (by name) or npy (stacked)."""
+    target = Path(path)
+    kind = target.suffix.lower()
+    if kind not in (".csv", ".npz", ".npy"):
+        raise FileFormatError(f"{target} must end in .csv, .npz or .npy")
+    columns = {name: _without_objects(array) for name, array in columns.items()}
+    if kind == ".npy" and len({array.dtype.kind for array in columns.values()}) > 1:
+        raise FileFormatError(
+            f"{target}: an npy file holds one kind of number, and this form of labels "
+            "has several; write a .csv or .npz"
+        )
+    with written_beside(target) as temporary:
+        if kind == ".csv":
+            with temporary.open("w", newline="", encoding="utf-8") as stream:
+                writer = csv.writer(stream)
+                writer.writerow(columns)
+                lists = [array.tolist() for array in columns.values()]
+                writer.writerows(zip(*lists, strict=True))
+            return
+        if kind == ".npz":
+            write_arrays(temporary, columns)
+            return
+        arrays = list(columns.values())
+        stacked = np.column_stack(arrays) if len(arrays) > 1 else arrays[0]
+        with temporary.open("wb") as binary:
+            np.save(binary, stacked, allow_pickle=False)
+
+
+def _without_objects(array: NDArray[Any]) -> NDArray[Any]:
+    return array.astype(str) if array.dtype.kind == "O" else array

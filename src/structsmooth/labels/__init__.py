@@ -1,0 +1,1 @@
+"""From strengths to labels, in every form a learner may want."""

@@ -1,0 +1,1 @@
+"""From Bayes errors to smoothing strengths."""

@@ -1,0 +1,1 @@
+"""What every stage uses and no user imports: checks, progress, threads, compilation."""

@@ -1,0 +1,319 @@
+"""Checks of what comes in, so that every stage can trust its arrays.
+
+A message is one sentence that names the argument, what came and what was expected.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, column_or_1d, validate_data
+
+from structsmooth.errors import InvalidInputError
+
+
+def check_features(
+    X: Any,
+    *,
+    estimator: Any = None,
+    reset: bool = True,
+    accept_sparse: bool = False,
+    min_rows: int = 1,
+    first_row: int = 0,
+) -> Any:
+    """Return X as a two-dimensional float array (or CSR matrix) without NaN or inf.
+
+    With an estimator its ``n_features_in_`` and ``feature_names_in_`` are set
+    (``reset=True``) or compared (``reset=False``), as everywhere in scikit-learn.
+    Of data read in pieces, ``first_row`` is the number of a piece's first row.
+    """
+    if not sp.issparse(X):
+        _check_shape_and_kind(X)
+    options: dict[str, Any] = {
+        "accept_sparse": "csr" if accept_sparse else False,
+        "dtype": [np.float64, np.float32],
+        "ensure_all_finite": False,  # ours below says where
+        "ensure_min_samples": min_rows,
+    }
+    try:
+        if estimator is None:
+            X = check_array(X, input_name="X", **options)
+        else:
+            X = validate_data(estimator, X, reset=reset, **options)
+    except ValueError as error:
+        if "could not convert string" in str(error):
+            raise InvalidInputError(
+                f"X must hold numbers only, got text ({str(error).split(': ')[-1]})"
+            ) from None
+        raise
+    _check_finite(X, first_row)
+    return X
+
+
+def _check_shape_and_kind(X: Any) -> None:
+    array = X if hasattr(X, "shape") and hasattr(X, "ndim") else None
+    if array is None:
+        try:
+            array = np.asarray(X)
+        except ValueError:
+            raise InvalidInputError(
+                "X must be a table of numbers with rows of equal length, "
+                "got a ragged sequence"
+            ) from None
+    kinds = {np.dtype(kind).kind for kind in _numpy_dtypes(array)}
+    if "c" in kinds:
+        raise InvalidInputError(
+            "Complex data not supported: X holds complex numbers, expected real ones"
+        )
+    if kinds & {"m", "M"}:
+        raise InvalidInputError("X holds dates or times, expected numbers")
+    if np.ma.isMaskedArray(X) and np.ma.is_masked(X):
+        raise InvalidInputError("X has masked values, expected finite numbers")
+    if array.ndim != 2:
+        raise InvalidInputError(
+            "X must be two-dimensional (rows, features), got an array of shape "
+            f"{tuple(array.shape)}. Reshape your data: X.reshape(len(X), -1) makes "
+            "one row a sample"
+        )
+
+
+def _numpy_dtypes(array: Any) -> list[np.dtype[Any]]:
+    """Return the NumPy types of an array, or of the columns of a DataFrame."""
+    dtypes = array.dtypes if hasattr(array, "dtypes") else [array.dtype]
+    return [kind for kind in dtypes if isinstance(kind, np.dtype)]
+
+
+def _check_finite(X: Any, first_row: int) -> None:
+    values = X.data if sp.issparse(X) else X
+    # A finite sum proves that all is finite, without a mask the size of X.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if math.isfinite(float(np.sum(values))):
+            return
+    finite = np.isfinite(values)
+    if finite.all():
+        return
+    at = np.argwhere(~finite)[0]
+    if sp.issparse(X):
+        row = int(np.searchsorted(X.indptr, at[0], side="right")) - 1
+        column, value = int(X.indices[at[0]]), values[at[0]]
+    else:
+        row, column, value = int(at[0]), int(at[1]), values[tuple(at)]
+    name = "NaN" if np.isnan(value) else "infinity (inf)"
+    raise InvalidInputError(
+        f"X contains {name} in row {first_row + row}, column {column}; expected "
+        "finite numbers"
+    )
+
+
+def encode_labels(
+    y: Any, n_rows: int | None, *, owner: str = "this function"
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the sorted distinct labels, and for each row which of them it has."""
+    if y is None:
+        raise InvalidInputError(
+            f"{owner} requires y to be passed, but the target y is None"
+        )
+    if hasattr(y, "to_numpy") and not isinstance(getattr(y, "dtype", None), np.dtype):
+        y = y.to_numpy(dtype=object)  # the types of pandas that NumPy does not have
+    y = column_or_1d(y, warn=True)
+    if n_rows is not None and len(y) != n_rows:
+        raise InvalidInputError(
+            f"X and y must have the same length: X has {n_rows} rows, "
+            f"y has {len(y)} labels"
+        )
+    if y.dtype.kind in "fc" and not np.isfinite(y).all():
+        raise InvalidInputError("y contains NaN or inf; expected one label a row")
+    if y.dtype.kind in "mM" and np.isnat(y).any():
+        raise InvalidInputError("y has missing labels; expected one label a row")
+    if y.dtype.kind == "O":
+        y = _from_objects(y)
+    if y.dtype.kind == "S":
+        y = y.astype(str)
+    _refuse_fractions(y)
+    if y.dtype.kind not in "mM":
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # `check_label_structure` says it better
+            check_classification_targets(y)
+    classes, coded = np.unique(y, return_inverse=True)
+    return classes, coded.astype(np.int64)
+
+
+def encode_as(
+    classes: NDArray[Any], y: Any, n_rows: int | None, *, owner: str = "this function"
+) -> NDArray[np.int64]:
+    """Return labels as positions in given classes."""
+    labels, coded = encode_labels(y, n_rows, owner=owner)
+    position = {label: i for i, label in enumerate(classes.tolist())}
+    for label in labels.tolist():
+        if label not in position:
+            known = ", ".join(map(repr, classes[:10].tolist()))
+            more = ", ..." if len(classes) > 10 else ""
+            raise InvalidInputError(
+                f"y has the label {label!r}, which fit did not see; expected "
+                f"one of {known}{more}"
+            )
+    return np.array([position[label] for label in labels.tolist()])[coded]
+
+
+def _refuse_fractions(y: NDArray[Any]) -> None:
+    if y.dtype.kind == "f":
+        is_fraction = y != np.trunc(y)
+        if is_fraction.any():
+            raise InvalidInputError(
+                "Unknown label type: y holds fractions such as "
+                f"{y[is_fraction][0]:g}, expected classes (is it a regression target?)"
+            )
+
+
+def _from_objects(y: NDArray[Any]) -> NDArray[Any]:
+    """Return labels held as Python objects as an array of one type."""
+    labels = y.tolist()
+    if any(_is_missing(label) for label in labels):
+        raise InvalidInputError("y has missing labels; expected one label a row")
+    kinds = {type(label) for label in labels}
+    if all(issubclass(kind, numbers.Number | np.bool_) for kind in kinds):
+        return np.array(labels)
+    if len(kinds) > 1:
+        names = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise InvalidInputError(
+            f"y mixes labels of different types ({names}); expected one type"
+        )
+    return np.array([bytes(v).decode() for v in labels]) if kinds == {bytes} else y
+
+
+def _is_missing(label: Any) -> bool:
+    if label is None or type(label).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(label, float) and math.isnan(label)
+
+
+def check_label_structure(classes: NDArray[Any], class_counts: NDArray[Any]) -> None:
+    """Refuse labels that no smoothing can be learned from.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (K,)
+        The distinct labels.
+    class_counts : ndarray of shape (K,)
+        How many rows have each.
+    """
+    if len(classes) < 2:
+        raise InvalidInputError(
+            f"y has only one class ({classes.tolist()[0]!r}); expected at least two"
+        )
+    n_rows, n_alone = int(class_counts.sum()), int(np.sum(class_counts == 1))
+    if n_alone > n_rows / 2:
+        raise InvalidInputError(
+            f"y has a label that no other row has in {n_alone} of {n_rows} rows; "
+            "expected classes that repeat (is it an identifier or a regression target?)"
+        )
+
+
+def check_codes(y: ArrayLike, n_classes: int) -> NDArray[np.int64]:
+    """Return y as class numbers 0 to ``n_classes - 1``."""
+    coded = np.asarray(y)
+    if coded.ndim != 1:
+        raise InvalidInputError(
+            f"y must be one-dimensional, got an array of shape {coded.shape}"
+        )
+    if coded.dtype.kind not in "iub" and not (
+        coded.dtype.kind == "f" and np.array_equal(coded, np.trunc(coded))
+    ):
+        raise InvalidInputError(
+            f"y must hold class numbers 0 to {n_classes - 1}, got dtype {coded.dtype}"
+        )
+    coded = coded.astype(np.int64)
+    if coded.size and (coded.min() < 0 or coded.max() >= n_classes):
+        wrong = coded[(coded < 0) | (coded >= n_classes)][0]
+        raise InvalidInputError(
+            f"y must hold class numbers 0 to {n_classes - 1} "
+            f"(n_classes={n_classes}), got {wrong}"
+        )
+    return coded
+
+
+def check_strengths(strengths: ArrayLike, n_rows: int) -> NDArray[np.float64]:
+    """Return one strength a row, each a probability."""
+    try:
+        values = np.asarray(strengths, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInputError("strengths must be numbers") from None
+    if values.ndim == 0:
+        values = np.full(n_rows, float(values))
+    if values.shape != (n_rows,):
+        raise InvalidInputError(
+            f"strengths must be one number, or one for each of {n_rows} rows, "
+            f"got an array of shape {values.shape}"
+        )
+    if not np.all((values >= 0) & (values <= 1)):
+        raise InvalidInputError(
+            f"strengths must lie between 0 and 1, got {values.min():g} to "
+            f"{values.max():g}"
+        )
+    return values
+
+
+def check_integer(
+    value: Any, name: str, minimum: int, maximum: float = math.inf
+) -> int:
+    """Return value as an int within the limits."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, numbers.Integral)
+        or not minimum <= int(value) <= maximum
+    ):
+        limit = (
+            f"of at least {minimum}"
+            if maximum == math.inf
+            else f"from {minimum} to {maximum}"
+        )
+        raise InvalidInputError(f"{name} must be a whole number {limit}, got {value!r}")
+    return int(value)
+
+
+def check_real(value: Any, name: str, minimum: float) -> float:
+    """Return value as a finite float of at least the minimum."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, numbers.Real)
+        or not math.isfinite(value)
+        or value < minimum
+    ):
+        raise InvalidInputError(
+            f"{name} must be a number of at least {minimum:g}, got {value!r}"
+        )
+    return float(value)
+
+
+def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
+    """Return value if it is one of the choices."""
+    if value not in choices:
+        listed = ", ".join(repr(choice) for choice in choices)
+        raise InvalidInputError(f"{name} must be one of {listed}, got {value!r}")
+    return str(value)
+
+
+def check_flag(value: Any, name: str) -> bool:
+    """Return True or False if the value is one of them."""
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidInputError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def check_n_jobs(n_jobs: Any) -> None:
+    """Refuse a number of jobs that joblib would stumble over later."""
+    if n_jobs is not None and (
+        isinstance(n_jobs, bool)
+        or not isinstance(n_jobs, numbers.Integral)
+        or n_jobs == 0
+    ):
+        raise InvalidInputError(
+            f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}"
+        )

@@ -1,0 +1,431 @@
+"""The command line: what it writes, prints and returns."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from structsmooth import StructuralSmoother, fit_out_of_core, smooth_labels
+from structsmooth.cli import app
+from structsmooth.errors import InvalidInputError
+
+run_app = CliRunner().invoke
+
+
+@pytest.fixture
+def data(overlapping, tmp_path):
+    np.savez(
+        tmp_path / "d.npz", X=overlapping[0], y=np.array(["no", "yes"])[overlapping[1]]
+    )
+    return tmp_path / "d.npz"
+
+
+@pytest.fixture
+def result(data, tmp_path):
+    out = tmp_path / "out"
+    assert run_app(app, ["fit", str(data), "-o", str(out), "--quiet"]).exit_code == 0
+    return out
+
+
+def test_fit_writes_all_of_the_result(result, overlapping):
+    X, y = overlapping
+    expected = StructuralSmoother(random_state=0).fit(X, y)
+    assert sorted(path.name for path in result.iterdir()) == [
+        "clusters.csv",
+        "labels.npy",
+        "smoother.zip",
+        "soft_labels.npy",
+        "strengths.npy",
+        "summary.json",
+        "view.npz",
+    ]
+    assert np.array_equal(np.load(result / "strengths.npy"), expected.sample_strengths_)
+    soft = np.load(result / "soft_labels.npy")
+    assert soft.dtype == np.float32
+    np.testing.assert_allclose(
+        soft, smooth_labels(y, expected.sample_strengths_, 2), atol=1e-7
+    )
+    lines = (result / "clusters.csv").read_text().splitlines()
+    assert len(lines) == 1 + len(expected.strengths_)
+    loaded = StructuralSmoother.load(result)
+    assert np.array_equal(loaded.predict_strength(X), expected.sample_strengths_)
+
+
+def test_summary_holds_settings_versions_and_the_verdict(result):
+    summary = json.loads((result / "summary.json").read_text())
+    assert summary["n_samples"] == 400
+    assert summary["classes"] == ["no", "yes"]
+    assert summary["alpha"] == 0.05
+    assert summary["label_smoothing"] == pytest.approx(0.1)
+    assert summary["settings"]["random_state"] == 0
+    assert set(summary["versions"]) >= {"python", "numpy", "structsmooth"}
+    bias = summary["bayes_error_bias"]
+    assert bias["saved"] == pytest.approx(1 - bias["structural"] / bias["uniform"])
+    assert str(result.parent) not in (result / "summary.json").read_text()
+
+
+def test_json_is_one_object_on_standard_output(data, tmp_path):
+    got = run_app(app, ["fit", str(data), "-o", str(tmp_path / "o"), "--json"])
+    assert got.exit_code == 0
+    assert json.loads(got.stdout)["n_clusters"] >= 1
+    assert got.stderr == ""
+
+
+def test_quiet_prints_nothing(data, tmp_path):
+    got = run_app(app, ["fit", str(data), "-o", str(tmp_path / "o"), "-q"])
+    assert (got.exit_code, got.stdout, got.stderr) == (0, "", "")
+
+
+def test_progress_goes_to_standard_error_and_the_table_to_output(data, tmp_path):
+    got = run_app(app, ["fit", str(data), "-o", str(tmp_path / "o")])
+    assert "spanning trees" in got.stderr
+    assert "spanning trees" not in got.stdout
+    assert "Bayes error" in got.stdout
+    assert "saved" in got.stdout
+
+
+def test_tables_are_scaled_by_default_and_arrays_are_not(data, tmp_path, overlapping):
+    X, y = overlapping
+    table = np.column_stack([X * [1.0, 1e6], y])
+    np.savetxt(tmp_path / "t.csv", table, delimiter=",", header="a,b,y", comments="")
+    out = tmp_path / "o"
+    arguments = ["fit", str(tmp_path / "t.csv"), "--label", "y", "-o", str(out), "-q"]
+    assert run_app(app, arguments).exit_code == 0
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["settings"]["reducer"] == "scaled-pca"
+    assert summary["feature_names"] == ["a", "b"]
+    assert run_app(app, ["fit", str(data), "-o", str(out), "-q"]).exit_code == 0
+    assert (
+        json.loads((out / "summary.json").read_text())["settings"]["reducer"] == "pca"
+    )
+
+
+def test_options_reach_the_smoother(data, tmp_path):
+    out = tmp_path / "o"
+    options = "--alpha auto --beta 0.25 --clusters 4 --seed 7 --clusterer gmm --jobs 2"
+    arguments = ["fit", str(data), "-o", str(out), "-q", *options.split()]
+    assert run_app(app, arguments).exit_code == 0
+    loaded = StructuralSmoother.load(out)
+    assert loaded.alpha == "auto"
+    assert loaded.beta == 0.25
+    assert loaded.n_clusters == 4
+    assert loaded.random_state == 7
+    assert loaded.clusterer == "gmm"
+
+
+@pytest.mark.parametrize("kind", ["soft", "sparse", "flipped", "expanded"])
+@pytest.mark.parametrize("suffix", ["csv", "npz"])
+def test_labels_in_every_form(result, tmp_path, kind, suffix):
+    path = tmp_path / f"labels.{suffix}"
+    got = run_app(app, ["labels", str(result), "-o", str(path), "--kind", kind])
+    assert got.exit_code == 0, got.stderr
+    if suffix == "csv":
+        header = path.read_text().splitlines()[0]
+        columns = header.split(",")
+    else:
+        columns = list(np.load(path, allow_pickle=False))
+    assert (
+        columns
+        == {
+            "soft": ["no", "yes"],
+            "sparse": ["label", "strength"],
+            "flipped": ["label"],
+            "expanded": ["row", "label", "weight"],
+        }[kind]
+    )
+
+
+def test_labels_of_new_rows(result, overlapping, tmp_path):
+    X, y = overlapping
+    names = np.array(["no", "yes"])[y[:5]]
+    np.savez(tmp_path / "new.npz", X=X[:5], y=names)
+    path = tmp_path / "new.npy"
+    got = run_app(
+        app,
+        ["labels", str(result), "--data", str(tmp_path / "new.npz"), "-o", str(path)],
+    )
+    assert got.exit_code == 0, got.stderr
+    expected = StructuralSmoother.load(result).soft_labels(X[:5], names)
+    assert np.array_equal(np.load(path), expected)
+
+
+def test_demo(tmp_path):
+    got = run_app(app, ["demo", "-o", str(tmp_path / "demo")])
+    assert got.exit_code == 0
+    assert "benign" in got.stdout
+    assert "saved" in got.stdout
+    assert (tmp_path / "demo" / "summary.json").is_file()
+
+
+def test_names_that_look_like_markup_stay_text(overlapping, tmp_path):
+    y = np.array(["[bold]x[/bold]", "[/red]"])[overlapping[1]]
+    np.savez(tmp_path / "d.npz", X=overlapping[0], y=y)
+    got = run_app(app, ["fit", str(tmp_path / "d.npz"), "-o", str(tmp_path / "o")])
+    assert got.exit_code == 0
+    assert "[/red]" in got.stdout
+
+
+UNUSABLE, UNWRITABLE, USAGE = 3, 4, 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["fit", "none.npz", "-o", "o"], UNUSABLE, "there is no file none.npz"),
+        (
+            ["fit", "d.npz", "-o", "o", "--alpha", "0.7"],
+            UNUSABLE,
+            "alpha must be below",
+        ),
+        (["fit", "d.npz", "-o", "o", "--alpha", "x"], UNUSABLE, "'cautious', got 'x'"),
+        (
+            ["fit", "d.npz", "-o", "o", "--beta", "-1"],
+            UNUSABLE,
+            "beta must be a number",
+        ),
+        (["fit", "d.npz", "-o", "o", "--clusters", "999"], UNUSABLE, "400 rows of X"),
+        (["fit", "d.npz", "-o", "o", "--reducer", "x"], UNUSABLE, "reducer must be"),
+        (["fit", "d.npz", "-o", "o", "--label", "z"], UNUSABLE, "no array 'z'"),
+        (["fit", "nan.npz", "-o", "o"], UNUSABLE, "NaN in row 3, column 1"),
+        (["fit", "one.npz", "-o", "o"], UNUSABLE, "only one class"),
+        (["fit", "d.npz", "-o", "d.npz"], UNWRITABLE, "it is a file, expected"),
+        (["fit", "d.npz", "-o", "full"], UNWRITABLE, "it holds other files"),
+        (["fit", "d.npz", "-o", "d.npz/o"], UNWRITABLE, "cannot write"),
+        (["labels", "full", "-o", "l.csv"], UNUSABLE, "not a result of"),
+        (["labels", "result", "-o", "l.txt"], UNUSABLE, "must end in .csv, .npz or"),
+        (["labels", "result", "-o", "x/l.csv"], UNWRITABLE, "no such file"),
+        (
+            ["labels", "result", "-o", "l.npy", "--kind", "sparse"],
+            UNUSABLE,
+            "write a .csv or .npz",
+        ),
+        (["fit", "d.npz"], USAGE, "--output"),
+        (["fit", "d.npz", "-o", "o", "--jobs", "many"], USAGE, "--jobs"),
+        (["labels", "result", "-o", "l.csv", "--kind", "odd"], USAGE, "--kind"),
+        (["smooth"], USAGE, "smooth"),
+    ],
+)
+@pytest.mark.usefixtures("data")
+def test_errors_are_one_sentence_and_a_code(
+    overlapping, tmp_path, monkeypatch, arguments, code, message
+):
+    monkeypatch.chdir(tmp_path)
+    X, y = overlapping
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.txt").write_text("years of work")
+    with_nan = X.copy()
+    with_nan[3, 1] = np.nan
+    np.savez("nan.npz", X=with_nan, y=y)
+    np.savez("one.npz", X=X, y=np.zeros(400))
+    if "result" in arguments:
+        run_app(app, ["fit", "d.npz", "-o", "result", "-q"])
+    before = sorted(p for p in tmp_path.rglob("*"))
+    got = run_app(app, arguments)
+    assert got.exit_code == code
+    assert message in got.stderr
+    assert got.stdout == ""
+    assert sorted(p for p in tmp_path.rglob("*")) == before
+    if code != USAGE:
+        assert got.stderr.startswith("structsmooth: ")
+        assert got.stderr.count("\n") == 1
+
+
+def test_a_directory_without_write_permission(data, tmp_path):
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    closed.chmod(0o555)
+    is_root = os.geteuid() == 0
+    data.chmod(0o644)
+    if is_root:  # root may write anywhere, so be somebody else for a moment
+        os.seteuid(65534)
+    try:
+        got = run_app(app, ["fit", str(data), "-o", str(closed / "out")])
+    finally:
+        if is_root:
+            os.seteuid(0)
+    assert got.exit_code == UNWRITABLE
+    assert "permission denied" in got.stderr
+    assert list(closed.iterdir()) == []
+
+
+def test_a_second_fit_replaces_the_first(result, data):
+    before = (result / "strengths.npy").read_bytes()
+    arguments = ["fit", str(data), "-o", str(result), "-q", "--alpha", "0.2"]
+    assert run_app(app, arguments).exit_code == 0
+    assert (result / "strengths.npy").read_bytes() != before
+
+
+HEAVY = ("numba", "sklearn", "scipy", "numpy", "torch", "pandas", "matplotlib")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["fit", "--help"], ["labels", "--help"], ["--version"]]
+)
+def test_help_and_version_load_nothing_heavy(arguments):
+    script = (
+        "import sys; from structsmooth.cli import app\n"
+        f"try: app({arguments!r})\n"
+        "except SystemExit as e: assert not e.code, e.code\n"
+        f"print('LOADED', [m for m in {HEAVY!r} if m in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert run.stdout.splitlines()[-1] == "LOADED []", run.stderr
+
+
+def test_interrupting_leaves_nothing_behind(data, tmp_path, monkeypatch):
+    def interrupt(*_args, **_keywords):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("structsmooth.io.results._write_files", interrupt)
+    before = sorted(tmp_path.rglob("*"))
+    got = run_app(app, ["fit", str(data), "-o", str(tmp_path / "o"), "-q"])
+    assert got.exit_code == 130
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_full_disk_leaves_nothing_behind(data, tmp_path, monkeypatch):
+    def no_space(*_args, **_keywords):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("structsmooth.io.results.np.save", no_space)
+    before = sorted(tmp_path.rglob("*"))
+    got = run_app(app, ["fit", str(data), "-o", str(tmp_path / "o"), "-q"])
+    assert got.exit_code == UNWRITABLE
+    assert "no space left on device" in got.stderr
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_directory_of_somebody_else_is_left_alone(data, tmp_path):
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "summary.json").write_text('{"mine": 1}')
+    (own / "labels.npy").write_text("precious")
+    got = run_app(app, ["fit", str(data), "-o", str(own), "-q"])
+    assert got.exit_code == UNWRITABLE
+    assert (own / "labels.npy").read_text() == "precious"
+
+
+def test_a_result_cut_short_is_recognized_and_replaced(result, data, monkeypatch):
+    from pathlib import Path
+
+    real, calls = Path.replace, []
+
+    def interrupted(self, target):
+        calls.append(target)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    arguments = ["fit", str(data), "-o", str(result), "-q", "--alpha", "0.3"]
+    assert run_app(app, arguments).exit_code == 130
+    assert not (result / "summary.json").exists()
+    monkeypatch.setattr(Path, "replace", real)
+    assert run_app(app, arguments).exit_code == 0
+    assert np.load(result / "strengths.npy").mean() == pytest.approx(0.3)
+    assert np.load(result / "soft_labels.npy").shape == (400, 2)
+    assert not list(result.glob(".unfinished-*"))
+
+
+def test_columns_of_new_rows_are_found_by_name(overlapping, tmp_path):
+    X, y = overlapping
+    np.savetxt(
+        tmp_path / "a.csv", np.c_[X, y], delimiter=",", header="a,b,y", comments=""
+    )
+    np.savetxt(
+        tmp_path / "b.csv",
+        np.c_[y, X[:, 1], X[:, 0]],
+        delimiter=",",
+        header="y,b,a",
+        comments="",
+    )
+    out = str(tmp_path / "o")
+    fit = ["fit", str(tmp_path / "a.csv"), "--label", "y", "-o", out, "-q"]
+    assert run_app(app, fit).exit_code == 0
+    written = []
+    for name in ("a.csv", "b.csv"):
+        path = tmp_path / f"{name}.npy"
+        data = ["--data", str(tmp_path / name), "--label", "y"]
+        got = run_app(app, ["labels", out, *data, "-o", str(path)])
+        assert got.exit_code == 0, got.stderr
+        written.append(np.load(path))
+    assert np.array_equal(*written)
+
+
+def test_number_labels_meet_text_labels_again(overlapping, tmp_path):
+    X, y = overlapping
+    rows = [
+        f"{a},{b},{'x' if i < 5 else c}"
+        for i, ((a, b), c) in enumerate(zip(X, y, strict=True))
+    ]
+    (tmp_path / "a.csv").write_text("\n".join(["a,b,y", *rows]))
+    (tmp_path / "b.csv").write_text("\n".join(["a,b,y", *rows[5:]]))
+    out = str(tmp_path / "o")
+    fit = ["fit", str(tmp_path / "a.csv"), "--label", "y", "-o", out, "-q"]
+    assert run_app(app, fit).exit_code == 0
+    data = ["--data", str(tmp_path / "b.csv"), "--label", "y"]
+    got = run_app(app, ["labels", out, *data, "-o", str(tmp_path / "l.csv")])
+    assert got.exit_code == 0, got.stderr
+
+
+def test_a_terminal_without_unicode_still_gets_its_table(tmp_path):
+    command = [sys.executable, "-m", "structsmooth", "demo", "-o", str(tmp_path / "d")]
+    environment = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    run = subprocess.run(command, capture_output=True, env=environment)
+    assert run.returncode == 0, run.stderr
+    assert b"saved" in run.stdout
+
+
+def test_a_kernel_without_a_place_for_its_cache_still_works():
+    script = (
+        "import numba.core.caching as c; c.CacheImpl._locator_classes = []\n"
+        "from structsmooth import euclidean_mst\n"
+        "print(euclidean_mst([[0.0], [1.0]]).lengths)"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert run.stdout.strip() == "[1.]", run.stderr
+
+
+def housing(tmp_path, labels):
+    """A table of one feature, with these labels."""
+    path = tmp_path / "table.csv"
+    rows = "\n".join(f"{i % 97},{label}" for i, label in enumerate(labels))
+    path.write_text(f"rooms,price\n{rows}\n")
+    return str(path)
+
+
+@pytest.mark.parametrize("command", ["fit", "compare"])
+@pytest.mark.parametrize(
+    ("labels", "sentence"),
+    [
+        (range(100, 400), "a label that no other row has in 300 of 300 rows"),
+        ([*range(152), *[7] * 148], "a label that no other row has in 151 of 300 rows"),
+        (np.linspace(0, 1, 300), "y holds fractions such as 0.003"),
+        ([1.5, 2.5, 3] * 100, "y holds fractions such as"),
+    ],
+    ids=["all different", "more than half", "continuous", "fractions that repeat"],
+)
+def test_labels_that_are_no_classes_are_refused(tmp_path, command, labels, sentence):
+    data = housing(tmp_path, labels)
+    out = ["-o", str(tmp_path / "out")] if command == "fit" else []
+    got = run_app(app, [command, data, "--label", "price", *out])
+    assert got.exit_code == UNUSABLE
+    assert sentence in " ".join(got.stderr.split())
+    assert len(got.stderr.strip().splitlines()) <= 3
+    assert not (tmp_path / "out").exists()
+
+
+def test_python_refuses_the_same_labels(tmp_path):
+    X = np.arange(300.0)[:, np.newaxis] % 97
+    for labels, sentence in (
+        (np.arange(300), "no other row has in 300 of 300 rows"),
+        (np.linspace(0, 1, 300), "y holds fractions such as 0.003"),
+    ):
+        with pytest.raises(InvalidInputError, match=sentence):
+            StructuralSmoother().fit(X, labels)
+        with pytest.raises(InvalidInputError, match=sentence):
+            fit_out_of_core(X, tmp_path / "o", labels=labels)

@@ -1,0 +1,264 @@
+"""Reading every kind of file, and saying where it is wrong."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from structsmooth.errors import FileFormatError
+from structsmooth.io.readers import read_dataset
+
+TABLE = "a,kind,b\n1,cat,0.5\n2,dog,-1e3\n3,cat,7\n"
+X = np.array([[1.0, 0.5], [2.0, -1000.0], [3.0, 7.0]])
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_text(name, text):
+        path = tmp_path / name
+        opened = gzip.open if name.endswith(".gz") else open
+        with opened(path, "wt", encoding="utf-8", newline="") as stream:
+            stream.write(text)
+        return path
+
+    return write_text
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("t.csv", TABLE),
+        ("t.csv.gz", TABLE),
+        ("t.tsv", TABLE.replace(",", "\t")),
+        ("semicolon.csv", TABLE.replace(",", ";")),
+        ("windows.csv", TABLE.replace("\n", "\r\n")),
+        ("bom.csv", "\ufeff" + TABLE),
+        ("blank.csv", TABLE.replace("\n2", "\n\n2") + "\n"),
+        ("quoted.csv", TABLE.replace("cat", '"cat"')),
+    ],
+)
+def test_tables_of_text(write, name, text):
+    data = read_dataset(write(name, text), label="kind")
+    assert np.array_equal(data.X, X)
+    assert data.y.tolist() == ["cat", "dog", "cat"]
+    assert data.feature_names == ["a", "b"]
+    assert data.is_table
+
+
+def test_a_table_without_header_counts_its_columns(write):
+    path = write("t.csv", "1.0,10,5\n0.0,20,6\n1.0,30,7\n")
+    data = read_dataset(path, label="0")
+    assert data.y.tolist() == [1, 0, 1]
+    assert data.y.dtype == np.int64
+    assert data.X.tolist() == [[10, 5], [20, 6], [30, 7]]
+
+
+def test_columns_can_be_left_out(write):
+    data = read_dataset(write("t.csv", TABLE), label="b", drop=["kind"])
+    assert data.X.tolist() == [[1], [2], [3]]
+
+
+def test_labels_of_several_chunks_stay_with_their_rows(write, monkeypatch):
+    monkeypatch.setattr("structsmooth.io.tables.CSV_ROWS", 7)
+    rows = [f"{i},{i % 3}" for i in range(50)]
+    data = read_dataset(write("t.csv", "x,y\n" + "\n".join(rows)), label="y")
+    assert np.array_equal(data.X[:, 0], np.arange(50))
+    assert np.array_equal(data.y, np.arange(50) % 3)
+
+
+@pytest.mark.parametrize("names", [("X", "y"), ("x_train", "y_train")])
+def test_npz(tmp_path, names):
+    np.savez(tmp_path / "d.npz", **{names[0]: X, names[1]: [0, 1, 0], "other": 1})
+    data = read_dataset(tmp_path / "d.npz")
+    assert np.array_equal(data.X, X)
+    assert data.y.tolist() == [0, 1, 0]
+
+
+def test_npz_with_labels_of_another_name(tmp_path):
+    np.savez(tmp_path / "d.npz", X=X, y=[0, 1, 0], fine=[5, 6, 5])
+    assert read_dataset(tmp_path / "d.npz", label="fine").y.tolist() == [5, 6, 5]
+
+
+def test_images_become_rows(tmp_path):
+    images = np.arange(24, dtype=np.uint8).reshape(2, 2, 2, 3)
+    np.savez(tmp_path / "d.npz", x_train=images, y_train=[0, 1])
+    data = read_dataset(tmp_path / "d.npz")
+    assert data.X.shape == (2, 12)
+    assert data.X.dtype == np.float32
+    assert data.X[1].tolist() == list(range(12, 24))
+
+
+def test_npy_with_labels_beside_it(tmp_path, write):
+    np.save(tmp_path / "X.npy", X)
+    np.save(tmp_path / "y.npy", [1, 2, 1])
+    assert read_dataset(tmp_path / "X.npy", labels=tmp_path / "y.npy").y.tolist() == [
+        1,
+        2,
+        1,
+    ]
+    text = write("y.txt", "up\ndown\nup\n")
+    assert read_dataset(tmp_path / "X.npy", labels=text).y.tolist() == [
+        "up",
+        "down",
+        "up",
+    ]
+
+
+def test_parquet(tmp_path):
+    frame = pd.DataFrame({"a": [1, 2, 3], "kind": ["c", "d", "c"], "b": X[:, 1]})
+    frame.to_parquet(tmp_path / "t.parquet")
+    data = read_dataset(tmp_path / "t.parquet", label="kind")
+    assert np.array_equal(data.X, X)
+    assert data.y.tolist() == ["c", "d", "c"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (TABLE + "4,dog\n", "line 5: expected 3 cells as in the first line, got 2"),
+        (TABLE + "4,dog,1,1\n", "line 5: expected 3 cells as in the first line, got 4"),
+        (TABLE + "4,dog,\n", "row 4, column 'b': expected a number, got ''"),
+        (TABLE + "x,dog,1\n", "row 4, column 'a': expected a number, got 'x'"),
+        (TABLE + "4,,1\n", "label of row 4 is missing"),
+        (TABLE.replace("kind", "a"), "two columns named 'a'"),
+        (TABLE.replace("kind", "class"), "no column 'kind'; it has a, class, b"),
+        ("kind\ncat\n", "no column left for the features"),
+        ("", "is empty"),
+    ],
+)
+def test_a_wrong_table_says_where(write, text, message):
+    with pytest.raises(FileFormatError, match=message):
+        read_dataset(write("t.csv", text), label="kind")
+
+
+def test_binary_rubbish_in_every_kind_of_file(tmp_path):
+    for name in ("t.csv", "t.csv.gz", "t.npz", "t.npy", "t.parquet"):
+        (tmp_path / name).write_bytes(b"\x93\xff\x00rubbish" * 9)
+        with pytest.raises(FileFormatError, match=name):
+            read_dataset(tmp_path / name, label="y")
+
+
+@pytest.mark.parametrize("kept", [0, 30, 0.5, 0.95])
+@pytest.mark.parametrize("name", ["d.npz", "d.npy", "d.csv.gz"])
+def test_a_truncated_file_is_called_damaged(tmp_path, write, name, kept):
+    path = tmp_path / name
+    rows = np.arange(3000.0).reshape(300, 10)
+    if name == "d.npz":
+        np.savez(path, X=rows, y=np.arange(300))
+    elif name == "d.npy":
+        np.save(path, rows)
+    else:
+        write(name, "\n".join(",".join(map(str, row)) for row in rows))
+    content = path.read_bytes()
+    length = kept if isinstance(kept, int) else int(kept * len(content))
+    path.write_bytes(content[:length])
+    with pytest.raises(FileFormatError, match=r"damaged|empty"):
+        read_dataset(path, label="3" if "csv" in name else None)
+
+
+def test_objects_are_never_unpickled(tmp_path):
+    objects = np.array([{"a": 1}, None], dtype=object)
+    np.savez(tmp_path / "d.npz", X=objects, y=[0, 1])
+    np.save(tmp_path / "d.npy", objects)
+    for name in ("d.npz", "d.npy"):
+        with pytest.raises(FileFormatError, match="Python objects, which are never"):
+            read_dataset(tmp_path / name)
+
+
+def test_what_is_missing_is_named(tmp_path, write):
+    np.savez(tmp_path / "d.npz", features=X)
+    np.save(tmp_path / "d.npy", X)
+    np.save(tmp_path / "flat.npy", np.arange(3.0))
+    table = write("t.csv", TABLE.replace("cat", "1").replace("dog", "2"))
+    for path, message in (
+        (tmp_path / "none.csv", "there is no file"),
+        (tmp_path, "is a directory, expected a file"),
+        (write("t.xlsx", "x"), "unknown kind, expected npz, npy, csv"),
+        (tmp_path / "d.npz", "arrays X and y .*found features"),
+        (tmp_path / "d.npy", "without labels: give --labels FILE"),
+        (tmp_path / "flat.npy", "table of features, got an array of shape"),
+        (table, "without labels: name the column with --label"),
+    ):
+        with pytest.raises(FileFormatError, match=message):
+            read_dataset(path)
+    with pytest.raises(FileFormatError, match="there is no file"):
+        read_dataset(tmp_path / "d.npy", labels=tmp_path / "none.npy")
+    with pytest.raises(FileFormatError, match="no columns to drop"):
+        read_dataset(tmp_path / "d.npy", labels=table, drop=["a"])
+
+
+def test_a_parquet_table_with_text_or_gaps_is_refused(tmp_path):
+    frame = pd.DataFrame({"a": [1.0, 2.0], "color": ["red", None], "y": [0, 1]})
+    frame.to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(FileFormatError, match="column 'color': expected numbers, got"):
+        read_dataset(tmp_path / "t.parquet", label="y")
+    with pytest.raises(FileFormatError, match="column 'color': labels are missing"):
+        read_dataset(tmp_path / "t.parquet", label="color")
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["1", "0", "1"], [1, 0, 1]),
+        (["1.0", "0.000e+00", "1.0"], [1, 0, 1]),
+        (["007", "7", "7"], ["007", "7", "7"]),
+        (["1e5", "100000", "1e5"], ["1e5", "100000", "1e5"]),
+        (
+            ["9007199254740993", "9007199254740992", "9007199254740992"],
+            [9007199254740993, 9007199254740992, 9007199254740992],
+        ),
+        (["99999999999999999999", "5", "5"], ["99999999999999999999", "5", "5"]),
+        (["1.5", "2", "2"], [1.5, 2.0, 2.0]),  # no classes: refused later on
+    ],
+)
+def test_different_labels_stay_different(write, cells, expected):
+    rows = "\n".join(f"{i},{cell}" for i, cell in enumerate(cells))
+    assert (
+        read_dataset(write("t.csv", "x,y\n" + rows), label="y").y.tolist() == expected
+    )
+
+
+def test_missing_labels_are_refused_however_they_are_written(write):
+    for cell in ("", "nan", "NaN"):
+        path = write("t.csv", f"x,y\n1,a\n2,{cell}\n")
+        with pytest.raises(FileFormatError, match="label of row 2 is missing"):
+            read_dataset(path, label="y")
+
+
+def test_a_table_of_text_labels_without_header_needs_saying_so(write):
+    path = write("t.csv", "5.1,setosa\n4.9,other\n")
+    assert read_dataset(path, label="1", header=False).y.tolist() == ["setosa", "other"]
+
+
+def test_awkward_but_valid_tables(write):
+    quoted = write("q.csv", '"size; cm; a; b",y\n1,0\n2,1\n')
+    assert read_dataset(quoted, label="y").feature_names == ["size; cm; a; b"]
+    newline = write("n.csv", '"a\nb",y\n1,0\n2,1\n')
+    assert read_dataset(newline, label="y").X.tolist() == [[1.0], [2.0]]
+    blank = write("b.csv", "\n\nx,y\n1,0\n2,1\n")
+    assert read_dataset(blank, label="y").y.tolist() == [0, 1]
+    with pytest.raises(FileFormatError, match="not a csv file"):
+        read_dataset(write("u.csv", 'x,y\n1,0\n2,"1\n'), label="y")
+
+
+def test_row_numbers_written_by_pandas_are_pointed_out(write):
+    path = write("t.csv", ",x,y\n0,5,a\n1,6,b\n")
+    with pytest.raises(FileFormatError, match="column without a name"):
+        read_dataset(path, label="y")
+    assert read_dataset(path, label="y", drop=[""]).X.tolist() == [[5.0], [6.0]]
+
+
+def test_features_are_found_by_name(write):
+    path = write("t.csv", "b,y,extra,a\n1,0,9,2\n3,1,9,4\n")
+    data = read_dataset(path, label="y", features=["a", "b"])
+    assert data.X.tolist() == [[2.0, 1.0], [4.0, 3.0]]
+    with pytest.raises(FileFormatError, match="no column 'c'"):
+        read_dataset(path, label="y", features=["a", "c"])
+
+
+def test_a_byte_order_mark_in_a_label_file_is_no_label(tmp_path, write):
+    np.save(tmp_path / "X.npy", X)
+    labels = write("y.txt", "\ufeffno\nyes\nno\n")
+    data = read_dataset(tmp_path / "X.npy", labels=labels)
+    assert data.y.tolist() == ["no", "yes", "no"]

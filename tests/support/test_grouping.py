@@ -1,0 +1,27 @@
+"""Rows by group: the order of the groups, and within them that of the rows."""
+
+import numpy as np
+import pytest
+
+from structsmooth.support.groups import order_by_group, rows_of_groups
+
+
+@pytest.mark.parametrize("last", [3, 300, 70_000])  # 70 000 is beyond 16 bits
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_groups_come_in_their_order_and_rows_too(rng, last, dtype):
+    groups = rng.integers(0, 4, 500).astype(dtype) * (last // 3)
+    expected = sorted(range(500), key=lambda row: (groups[row], row))
+    assert order_by_group(groups).tolist() == expected
+
+
+def test_negative_groups_come_first():
+    assert order_by_group(np.array([1, -1, 0, -1])).tolist() == [1, 3, 2, 0]
+
+
+def test_rows_of_groups():
+    found = rows_of_groups(np.array([1, 0, 1, 2]))
+    assert [rows.tolist() for rows in found] == [[1], [0, 2], [3]]
+
+
+def test_nothing_has_no_order():
+    assert len(order_by_group(np.empty(0, dtype=np.int64))) == 0
