@@ -57,7 +57,7 @@ def test_a_missing_library_is_named_with_the_remedy(monkeypatch, library):
         ({"y": [], "strengths": []}, "y must have at least one label"),
         (
             {"strengths": [0.1]},
-            "strengths must be one number, or one for each of 2 rows",
+            "must be one number, or one for each of 2 rows",
         ),
         ({"strengths": 1.5}, "strengths must lie between 0 and 1, got 1.5"),
         ({"n_classes": 1}, "n_classes must be a whole number of at least 2, got 1"),

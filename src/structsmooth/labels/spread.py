@@ -2,8 +2,8 @@
 
 The mass that leaves a class is shared out like the labels that are near: in a cluster,
 like the crossing edges of its tree at that class; around a sample, like its neighbors
-of other classes. Where these are few, the edges of the whole data set count too, and where
-those are few, even shares.
+of other classes. Where these are few, the edges of the whole data set count too, and
+where those are few, even shares.
 """
 
 from __future__ import annotations
