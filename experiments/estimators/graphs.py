@@ -17,14 +17,10 @@ from structsmooth.bayes_error.inequalities import lower_bound, trivial_error
 Bounds = tuple[float, float]
 
 
-def of_the_library(**options) -> Callable[..., Bounds]:
-    """Return an estimator that `bayes_error_bounds` has."""
-
-    def estimate(X, y, n_classes: int) -> Bounds:
-        found = bayes_error_bounds(X, y, n_classes=n_classes, **options)
-        return found.lower, found.upper
-
-    return estimate
+def spanning_tree(X, y, n_classes: int) -> Bounds:
+    """Return the bounds of the library."""
+    found = bayes_error_bounds(X, y, n_classes=n_classes)
+    return found.lower, found.upper
 
 
 def orthogonal_trees(n_trees: int) -> Callable[..., Bounds]:
@@ -47,6 +43,44 @@ def orthogonal_trees(n_trees: int) -> Callable[..., Bounds]:
             )
             used = _with_edges(used, edges)
         return _bounds(crossing / n_edges if n_edges else 0.0, y, n_classes)
+
+    return estimate
+
+
+def pairs_of_neighbors(k: int) -> Callable[..., Bounds]:
+    """Return the estimator from pairs of a point and each of its k neighbors.
+
+    They stand in for the edges of the tree: less noise, more bias in many dimensions.
+    """
+
+    def estimate(X, y, n_classes: int) -> Bounds:
+        near = nearest_neighbors(X, k).indices
+        return _bounds(float(np.mean(y[near] != y[:, np.newaxis])), y, n_classes)
+
+    return estimate
+
+
+def votes(k: int) -> Callable[..., Bounds]:
+    """Return the estimator from the points that their k neighbors outvote.
+
+    Their share, a tie being half an error, is the error of a classifier, and so nearer
+    to the Bayes error from above. With two classes it is at most (1 + sqrt(1/k)) R
+    (Devroye); otherwise the lower bound is that of the error.
+    """
+
+    def estimate(X, y, n_classes: int) -> Bounds:
+        near = y[nearest_neighbors(X, k).indices]
+        counts = (near[:, :, np.newaxis] == np.arange(n_classes)).sum(axis=1)
+        rows = np.arange(len(y))
+        own = counts[rows, y].copy()
+        counts[rows, y] = -1
+        other = counts.max(axis=1)
+        error = float(np.mean((other > own) + 0.5 * (other == own)))
+        lower, upper = _bounds(error, y, n_classes)
+        if n_classes == 2 and k > 2:
+            limit = trivial_error(np.bincount(y, minlength=n_classes))
+            lower = min(error / (1.0 + 1.0 / np.sqrt(k)), limit)
+        return lower, upper
 
     return estimate
 
@@ -116,21 +150,13 @@ class Estimator:
     estimate: Callable[..., Bounds]
 
 
-def _neighbors(k: int) -> Callable[..., Bounds]:
-    return of_the_library(estimator="neighbors", n_neighbors=k)
-
-
-def _votes(k: int) -> Callable[..., Bounds]:
-    return of_the_library(estimator="votes", n_neighbors=k)
-
-
 ESTIMATORS = (
-    Estimator("spanning tree", of_the_library()),
+    Estimator("spanning tree", spanning_tree),
     Estimator("2 orthogonal trees", orthogonal_trees(2)),
     Estimator("5 orthogonal trees", orthogonal_trees(5)),
-    Estimator("1 neighbor", _neighbors(1)),
-    Estimator("5 neighbors", _neighbors(5)),
+    Estimator("1 neighbor", pairs_of_neighbors(1)),
+    Estimator("5 neighbors", pairs_of_neighbors(5)),
     Estimator("neighborhoods of 5", neighborhoods(5)),
-    Estimator("votes of 5", _votes(5)),
-    Estimator("votes of 15", _votes(15)),
+    Estimator("votes of 5", votes(5)),
+    Estimator("votes of 15", votes(15)),
 )

@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.model_selection import LeaveOneOut, cross_val_predict
-from sklearn.neighbors import KNeighborsClassifier
 
 from oracles import assert_possible
 from structsmooth import (
@@ -328,85 +326,3 @@ def test_mismatched_lengths_are_refused():
 def test_edges_that_are_none_are_refused(edges, message):
     with pytest.raises(InvalidInputError, match=message):
         count_crossing_edges(edges, [0, 1], 2)
-
-
-# On a line: a a b b a.
-FIVE = np.array([[0.0], [1.0], [4.0], [5.0], [9.0]])
-OF_FIVE = np.array([0, 0, 1, 1, 0])
-
-
-def test_pairs_of_neighbors_stand_in_for_edges():
-    # Nearest neighbors: 1, 0, 3, 2, 3; only the last has another label.
-    one = bayes_error_bounds(FIVE, OF_FIVE, estimator="neighbors", n_neighbors=1)
-    assert one.upper == pytest.approx(0.2)
-    assert one.crossing.tolist() == [[0.0, 1.0], [1.0, 0.0]]
-    # Two each: (1, 2) (0, 2) (3, 1) (2, 1 or 4) (3, 2), where 1, 1, 1, 1, 2 differ.
-    two = bayes_error_bounds(FIVE, OF_FIVE, estimator="neighbors", n_neighbors=2)
-    assert two.crossing_fraction == pytest.approx(0.6)
-    assert two.crossing.sum() == pytest.approx(2 * 3.0)
-    # (1 - sqrt(1 - 2 h)) / 2 saturates; two of five rows have the rarer class.
-    assert (two.lower, two.upper) == (0.4, 0.4)
-
-
-def test_votes_are_the_error_of_a_classifier():
-    # One vote: the last point is outvoted. Two: a tie for four of the points, each half
-    # an error, and the last one against both of its neighbors.
-    one = bayes_error_bounds(FIVE, OF_FIVE, estimator="votes", n_neighbors=1)
-    assert one.upper == pytest.approx(0.2)
-    two = bayes_error_bounds(FIVE, OF_FIVE, estimator="votes", n_neighbors=2)
-    assert two.crossing_fraction == pytest.approx((4 * 0.5 + 1.0) / 5.0)
-    # Three: 1 2 3, 0 2 3, 3 1 0 or 4, 2 4 1, 3 2 1: outvoted 0, 1, 2, 3 and 4.
-    three = bayes_error_bounds(FIVE, OF_FIVE, estimator="votes", n_neighbors=3)
-    assert three.crossing_fraction == pytest.approx(1.0)
-    assert (three.lower, three.upper) == (0.4, 0.4)
-
-
-def test_votes_agree_with_scikit_learn(rng):
-    X = rng.normal(size=(400, 3))
-    y = (X[:, 0] + rng.normal(size=400) > 0).astype(int)
-    bounds = bayes_error_bounds(X, y, estimator="votes")
-    model = KNeighborsClassifier(n_neighbors=15)
-    guesses = cross_val_predict(model, X, y, cv=LeaveOneOut())
-    error = np.mean(guesses != y)
-    assert bounds.upper == pytest.approx(error)
-    assert bounds.lower == pytest.approx(error / (1.0 + 1.0 / np.sqrt(15.0)))
-    assert bounds.interval[0] < bounds.lower < bounds.upper < bounds.interval[1]
-    # With three classes the bound of Cover and Hart, at the error of the votes.
-    y3 = np.digitize(X[:, 0] + 0.7 * rng.normal(size=400), [-0.5, 0.5])
-    found = bayes_error_bounds(X, y3, estimator="votes")
-    expected = (2 / 3) * (1.0 - np.sqrt(1.0 - 1.5 * found.upper))
-    assert found.lower == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("estimator", ["neighbors", "votes"])
-def test_intervals_of_neighbors_cover_their_mean(estimator, rng):
-    # The limit of many draws is inside nine times of ten at least.
-    def draw():
-        X = rng.normal(size=(300, 2))
-        y = rng.integers(0, 2, size=300)
-        X[:, 0] += 1.5 * y
-        return bayes_error_bounds(X, y, estimator=estimator)
-
-    draws = [draw() for _ in range(100)]
-    mean = np.mean([d.upper for d in draws])
-    inside = [d.upper_interval[0] <= mean <= d.upper_interval[1] for d in draws]
-    assert np.mean(inside) >= 0.9
-
-
-@pytest.mark.parametrize("estimator", ["neighbors", "votes"])
-def test_estimators_of_few_points_and_one_class(estimator):
-    assert bayes_error_bounds([[1.0]], [0], estimator=estimator).upper == 0.0
-    two = bayes_error_bounds([[1.0], [2.0]], [0, 1], estimator=estimator)
-    assert two.crossing_fraction == 1.0
-    assert (two.lower, two.upper) == (0.5, 0.5)
-    clean = bayes_error_bounds(FIVE, [3] * 5, estimator=estimator)
-    assert clean.lower == clean.upper == 0.0
-
-
-def test_wrong_estimators_are_named():
-    with pytest.raises(InvalidInputError, match="estimator must be"):
-        bayes_error_bounds(FIVE, OF_FIVE, estimator="forest")
-    with pytest.raises(InvalidInputError, match="n_neighbors must be"):
-        bayes_error_bounds(FIVE, OF_FIVE, estimator="votes", n_neighbors=5)
-    with pytest.raises(InvalidInputError, match="not used by estimator='tree'"):
-        bayes_error_bounds(FIVE, OF_FIVE, n_neighbors=3)

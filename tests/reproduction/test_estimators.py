@@ -5,8 +5,11 @@ import numpy as np
 import pytest
 from experiments import configs
 from experiments.estimators import graphs, run, table, tasks
+from experiments.estimators.graphs import pairs_of_neighbors, votes
 from experiments.records import read
 from scipy.spatial.distance import cdist
+from sklearn.model_selection import LeaveOneOut, cross_val_predict
+from sklearn.neighbors import KNeighborsClassifier
 
 from structsmooth import bayes_error_bounds
 
@@ -81,3 +84,32 @@ def test_the_study_runs_and_is_read_by_its_table(toy_data, tmp_path):
     assert "| 2 | 60 |" in text
     assert "| digits | 0 | 0.0 to 1.5 |" in text
     assert "| spanning tree |" in text
+
+
+# On a line: a a b b a.
+FIVE = np.array([[0.0], [1.0], [4.0], [5.0], [9.0]])
+OF_FIVE = np.array([0, 0, 1, 1, 0])
+
+
+def test_pairs_of_neighbors_stand_in_for_edges():
+    # Nearest neighbors: 1, 0, 3, 2, 3; only the last has another label.
+    assert pairs_of_neighbors(1)(FIVE, OF_FIVE, 2)[1] == pytest.approx(0.2)
+    # Two each: (1, 2) (0, 2) (3, 1) (2, 1 or 4) (3, 2), where 1, 1, 1, 1, 2 of ten
+    # differ. (1 - sqrt(1 - 2 h)) / 2 saturates; two rows of five have the rarer class.
+    assert pairs_of_neighbors(2)(FIVE, OF_FIVE, 2) == (0.4, 0.4)
+
+
+def test_votes_are_the_error_of_a_classifier(rng):
+    # One vote: the last point is outvoted.
+    assert votes(1)(FIVE, OF_FIVE, 2)[1] == pytest.approx(0.2)
+    X = rng.normal(size=(400, 3))
+    y = (X[:, 0] + rng.normal(size=400) > 0).astype(int)
+    model = KNeighborsClassifier(n_neighbors=15)
+    error = np.mean(cross_val_predict(model, X, y, cv=LeaveOneOut()) != y)
+    lower, upper = votes(15)(X, y, 2)
+    assert upper == pytest.approx(error)
+    assert lower == pytest.approx(error / (1.0 + 1.0 / np.sqrt(15.0)))
+    # With three classes the bound of Cover and Hart, at the error of the votes.
+    y3 = np.digitize(X[:, 0] + 0.7 * rng.normal(size=400), [-0.5, 0.5])
+    lower, upper = votes(15)(X, y3, 3)
+    assert lower == pytest.approx((2 / 3) * (1.0 - np.sqrt(1.0 - 1.5 * upper)))

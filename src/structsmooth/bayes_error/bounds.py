@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import functools
 import numbers
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,14 +32,12 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
-from structsmooth.bayes_error.crossing import CrossingCount, cross_tree, crossing_matrix
+from structsmooth.bayes_error.crossing import cross_tree, crossing_matrix
 from structsmooth.bayes_error.inequalities import (
     lower_bound,
-    lower_bound_of_votes,
     trivial_error,
     wilson_interval,
 )
-from structsmooth.bayes_error.votes import cross_neighbors, cross_votes
 from structsmooth.errors import InvalidInputError
 from structsmooth.support.groups import rows_of_groups
 from structsmooth.support.parallel import side_by_side
@@ -53,13 +51,6 @@ from structsmooth.support.validation import (
 )
 from structsmooth.tree.paths import prim_seconds
 
-# How the estimators count, and how many neighbors they usually ask; the tree has paths
-# of its own. experiments/results/estimators.md compares them.
-ESTIMATORS: dict[str, Any] = {
-    "tree": None,
-    "neighbors": (cross_neighbors, 5),
-    "votes": (cross_votes, 15),
-}
 # Tasks that each thread gets, one after the other.
 TASKS_PER_JOB = 8
 
@@ -152,8 +143,6 @@ def bayes_error_bounds(
     correct_forced_edges: bool = True,
     ties: str = "index",
     confidence: float = 0.95,
-    estimator: str = "tree",
-    n_neighbors: int | None = None,
 ) -> BayesErrorBounds:
     """Bound the Bayes error of the data from their minimum spanning tree.
 
@@ -176,14 +165,6 @@ def bayes_error_bounds(
         16 orders of the rows, for discrete data.
     confidence : float, default=0.95
         Level of the intervals.
-    estimator : {"tree", "neighbors", "votes"}, default="tree"
-        "neighbors" takes pairs of a point and its nearest neighbors in place of the
-        tree's edges: less noise, more bias in many dimensions. "votes" takes the points
-        that their neighbors outvote, whose share is the error of a classifier, and so
-        nearer to the Bayes error from above; with two classes the lower bound is that
-        of Devroye, else the bound above of that error.
-    n_neighbors : int, optional
-        How many neighbors: 5 and 15 by default, or n - 1 if that is less.
 
     Returns
     -------
@@ -218,28 +199,15 @@ def bayes_error_bounds(
                 f"y has {len(coded)} labels"
             )
     check_choice(ties, "ties", ("index", "average"))
-    check_choice(estimator, "estimator", tuple(ESTIMATORS))
-    if n_neighbors is not None:
-        check_integer(n_neighbors, "n_neighbors", 1, max(1, len(coded) - 1))
-        if estimator == "tree":
-            raise InvalidInputError("n_neighbors is not used by estimator='tree'")
     check_confidence(confidence)
-    if estimator == "tree" or len(coded) == 1:
-        return region_bounds(
-            features,
-            coded,
-            n_classes=n_classes,
-            correct_forced_edges=correct_forced_edges,
-            ties=ties,
-            confidence=confidence,
-        )
-    count, usual = ESTIMATORS[estimator]
-    k = min(usual if n_neighbors is None else n_neighbors, len(coded) - 1)
-    lower = lower_bound
-    if estimator == "votes" and n_classes == 2 and k > 2:
-        lower = functools.partial(lower_bound_of_votes, n_neighbors=k)
-    crossing = count(features, coded, k)
-    return _from_count(crossing, coded, n_classes, confidence, 0, len(coded), lower)
+    return region_bounds(
+        features,
+        coded,
+        n_classes=n_classes,
+        correct_forced_edges=correct_forced_edges,
+        ties=ties,
+        confidence=confidence,
+    )
 
 
 def check_confidence(confidence: Any) -> float:
@@ -350,26 +318,12 @@ def region_bounds(
     if correct_forced_edges:
         n_forced = int(np.count_nonzero(np.bincount(coded))) - 1
         n_edges = n_samples - 1 - n_forced
-    return _from_count(crossing, coded, n_classes, confidence, n_forced, n_edges)
-
-
-def _from_count(
-    crossing: CrossingCount,
-    coded: NDArray[np.int64],
-    n_classes: int,
-    confidence: float,
-    n_forced: int,
-    n_edges: int,
-    lower: Callable[[float, int], float] = lower_bound,
-) -> BayesErrorBounds:
-    """Return the bounds that follow from what crosses in a region."""
     n_crossing = max(0.0, float(crossing.counts.sum()) - n_forced)
     return _at_fraction(
         n_crossing / n_edges if n_edges else 0.0,
         n_edges / crossing.design_effect,
         np.bincount(coded, minlength=n_classes).astype(np.int64),
         confidence,
-        lower,
         crossing_pairs=crossing.pairs,
         crossing_counts=crossing.counts,
         tied_fraction=crossing.tied_fraction,
@@ -381,14 +335,13 @@ def _at_fraction(
     n_effective: float,
     class_counts: NDArray[np.int64],
     confidence: float,
-    lower: Callable[[float, int], float] = lower_bound,
     **counted: Any,
 ) -> BayesErrorBounds:
     """Return the bounds at a crossing fraction, none above the trivial error."""
     limit, n_classes = trivial_error(class_counts), len(class_counts)
     low, high = wilson_interval(fraction, n_effective, confidence)
     lower_low, lower_at, lower_high = (
-        min(lower(value, n_classes), limit) for value in (low, fraction, high)
+        min(lower_bound(value, n_classes), limit) for value in (low, fraction, high)
     )
     upper_low, upper_at, upper_high = (
         min(value, limit) for value in (low, fraction, high)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -27,15 +26,6 @@ def trivial_error(class_counts: NDArray[Any]) -> float:
     total = float(class_counts.sum())
     rest = total - float(class_counts.max())
     return min((len(class_counts) - 1) / len(class_counts), rest / total)
-
-
-def lower_bound_of_votes(error: float, n_classes: int, *, n_neighbors: int) -> float:
-    """Return the lower bound of Devroye: the rule errs (1 + sqrt(1/k)) R at most.
-
-    Of two classes, in the limit of many points.
-    """
-    limit = (n_classes - 1) / n_classes
-    return min(error / (1.0 + 1.0 / math.sqrt(n_neighbors)), limit)
 
 
 def lower_bounds(

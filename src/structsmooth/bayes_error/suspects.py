@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
 from structsmooth.bayes_error.points import usual_neighbors
-from structsmooth.bayes_error.votes import count_votes
+from structsmooth.support.jit import kernel
 from structsmooth.support.validation import (
     check_features,
     check_integer,
@@ -127,7 +127,7 @@ def suspects_among(
     if isinstance(n_neighbors, int):
         k = n_neighbors
     near = nearest_neighbors(features, k, n_jobs).indices
-    n_own, other, n_other = count_votes(near, coded, int(coded.max()) + 1)
+    n_own, other, n_other = _count_votes(near, coded, int(coded.max()) + 1)
     is_suspect = (n_own <= OWN_AT_MOST * k) & (n_other >= OTHER_AT_LEAST * k)
     rows = np.flatnonzero(is_suspect)
     rows = rows[np.lexsort((rows, n_own[rows] - n_other[rows]))]
@@ -145,3 +145,33 @@ def set_straight(
     straight = coded.copy()
     straight[found.rows] = found.likely
     return replace(found, likely=classes[found.likely]), straight
+
+
+@kernel
+def _count_votes(
+    near: NDArray[np.int64], coded: NDArray[np.int64], n_classes: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return how many neighbors have a row's label, the best other label, its votes."""
+    n = near.shape[0]
+    n_own = np.empty(n, dtype=np.int64)
+    other = np.empty(n, dtype=np.int64)
+    n_other = np.empty(n, dtype=np.int64)
+    counts = np.zeros(n_classes, dtype=np.int64)
+    for i in range(n):
+        for j in near[i]:
+            counts[coded[j]] += 1
+        n_own[i] = counts[coded[i]]
+        counts[coded[i]] = 0
+        best = -1
+        for j in near[i]:
+            c = coded[j]
+            if c == coded[i]:
+                continue
+            gain = counts[c] - counts[best] if best >= 0 else 1
+            if gain > 0 or (gain == 0 and c < best):
+                best = c
+        other[i] = best if best >= 0 else coded[i]
+        n_other[i] = counts[best] if best >= 0 else 0
+        for j in near[i]:
+            counts[coded[j]] = 0
+    return n_own, other, n_other
