@@ -5,9 +5,19 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from structsmooth import SmoothedClassifier, StructuralSmoother
 
+ESTIMATORS = [
+    StructuralSmoother(),
+    StructuralSmoother(regions="point", shrink=True),
+    StructuralSmoother(clusterer="gmm", reducer="scaled-pca", ties="average"),
+    StructuralSmoother(spread="overlap", shrink=True, ignore_suspects=True),
+    StructuralSmoother("auto", "auto", regions="point", spread="overlap"),
+    SmoothedClassifier(),
+    SmoothedClassifier(smoother=StructuralSmoother(regions="point", spread="overlap")),
+]
+
 
 # The checks fit handfuls of rows, where small clusters are merged with a warning.
 @pytest.mark.filterwarnings("ignore::structsmooth.errors.StructsmoothWarning")
-@parametrize_with_checks([StructuralSmoother(), SmoothedClassifier()])
+@parametrize_with_checks(ESTIMATORS)
 def test_scikit_learn_estimator_checks(estimator, check):
     check(estimator)
