@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from structsmooth.spark import (
     SparkStructuralSmootherModel,
     workers,
 )
+from structsmooth.spark.model import _from_json, _to_json
 
 
 def skewed(n=2500, d=4, seed=0):
@@ -255,3 +257,15 @@ def test_wrong_columns_and_settings_are_refused_before_the_work(few):
         SparkStructuralSmoother(maxClusterRows=0).fit(few)
     with pytest.raises(TypeError):
         SparkStructuralSmoother(alpha=[1])
+
+
+def test_models_of_the_first_version_still_load():
+    folder = Path(__file__).parents[1] / "saved"
+    smoother = _from_json(json.loads((folder / "spark-0.1.0.json").read_text()))
+    expected = np.load(folder / "spark-0.1.0.npz")
+    np.testing.assert_array_equal(smoother.strengths_, expected["strengths"])
+    assert smoother.alpha_ == pytest.approx(float(expected["alpha"]), abs=1e-12)
+    new = np.load(folder / "expected-0.1.0.npz")["new"]
+    np.testing.assert_array_equal(smoother.predict_cluster(new), expected["clusters"])
+    again = _from_json(json.loads(_to_json(smoother)))
+    np.testing.assert_array_equal(again.strengths_, smoother.strengths_)
