@@ -290,3 +290,14 @@ def test_rows_of_a_cluster_that_says_little_follow_the_mean_of_the_others(rng):
     mean = alone.bayes_error()[12:].mean()
     np.testing.assert_allclose(told[:12], mean)
     np.testing.assert_array_equal(told[12:], alone.bayes_error()[12:])
+
+
+def test_as_many_clusters_as_samples_are_still_told_from_samples(rng):
+    X, y = rng.normal(size=(30, 2)), np.arange(30) % 2
+    smoother = StructuralSmoother(
+        0.2, regions="point", n_clusters=30, min_cluster_size=1, random_state=0
+    ).fit(X, y)
+    assert len(smoother.cluster_bounds_) == 30
+    expected = np.empty(30)
+    expected[smoother.cluster_labels_] = smoother.sample_strengths_
+    np.testing.assert_array_equal(smoother.strengths_, expected)

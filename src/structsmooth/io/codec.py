@@ -107,6 +107,7 @@ def decision_to_arrays(decision: Decision) -> Arrays:
     """Return all of a decision that does not follow from the structure."""
     arrays = {name: np.array(getattr(decision, name)) for name in _DECIDED}
     arrays["shrink"] = np.array(decision.shrink)
+    arrays["is_of_samples"] = np.array(decision.is_of_samples)
     arrays["strengths"] = decision.strengths
     arrays["bayes_error"] = decision.bayes_error
     return arrays
@@ -116,7 +117,8 @@ def decision_from_arrays(arrays: Arrays, structure: Structure) -> Decision:
     """Return the decision that `decision_to_arrays` was given."""
     strengths, shrink = arrays["strengths"], bool(arrays["shrink"])
     weights, shrinkage = structure.cluster_weights, None
-    if len(strengths) != len(weights):
+    is_of_samples = bool(arrays["is_of_samples"])
+    if is_of_samples:
         weights = np.full(len(strengths), 1.0 / len(strengths))
     elif shrink:
         shrinkage = shrink_bounds(structure.cluster_bounds)
@@ -127,6 +129,7 @@ def decision_from_arrays(arrays: Arrays, structure: Structure) -> Decision:
         strengths=strengths,
         shrinkage=shrinkage,
         shrink=shrink,
+        is_of_samples=is_of_samples,
     )
 
 

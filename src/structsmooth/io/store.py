@@ -184,6 +184,7 @@ def _from_first_format(description: dict[str, Any], arrays: Arrays) -> Arrays:
     found |= {name: np.array(float(fitted[f"{name}_"])) for name in _SCALARS}
     found["n_features"] = np.array(int(fitted["n_features_in_"]))
     found["shrink"] = np.array(shrink)
+    found["is_of_samples"] = np.array("points_features" in arrays)
     found["strengths"] = arrays.get("sample_strengths", arrays["strengths_"])
     if "points_fractions" in arrays:
         n_classes = int(arrays["points_n_classes"])
@@ -256,7 +257,8 @@ def _check_structure(structure: Structure) -> None:
 
 def _check_decision(decision: Decision, structure: Structure) -> None:
     shape = (len(structure.cluster_bounds),)
-    if structure.points is not None and decision.strengths.shape != shape:
+    if decision.is_of_samples:
+        _require(structure.points is not None)
         shape = (len(structure.cluster_labels),)
     strengths, errors = decision.strengths, decision.bayes_error
     _require(strengths.shape == errors.shape == shape)

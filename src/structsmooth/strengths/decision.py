@@ -51,6 +51,8 @@ class Decision:
         How far clusters were drawn together, if they were.
     shrink : bool
         Whether estimates were drawn together.
+    is_of_samples : bool
+        Whether regions are samples; otherwise they are clusters.
     """
 
     alpha: float
@@ -62,10 +64,11 @@ class Decision:
     uniform_bias: float
     shrinkage: Shrinkage | None = None
     shrink: bool = False
+    is_of_samples: bool = False
 
     def of_clusters(self, structure: Structure) -> NDArray[np.float64]:
         """Return the strength of each cluster, or the mean of its samples'."""
-        if not self._is_of_samples(structure):
+        if not self.is_of_samples:
             return self.strengths
         labels = structure.cluster_labels
         return np.asarray(np.bincount(labels, self.strengths) / np.bincount(labels))
@@ -80,14 +83,14 @@ class Decision:
 
     def region_labels(self, structure: Structure) -> NDArray[np.int64]:
         """Return which region each training row is in, or is."""
-        if self._is_of_samples(structure):
+        if self.is_of_samples:
             return np.arange(len(self.strengths))
         return structure.cluster_labels
 
     def at(self, structure: Structure, place: Place) -> NDArray[np.float64]:
         """Return the strengths of rows at a place; training rows get what they had."""
         points = structure.points
-        if points is None or not self._is_of_samples(structure):
+        if points is None or not self.is_of_samples:
             return self.strengths[place.clusters]
         is_known = place.known != NOBODY
         strengths = np.empty(len(is_known))
@@ -105,16 +108,13 @@ class Decision:
     def bayes_error_at(self, structure: Structure, place: Place) -> NDArray[np.float64]:
         """Return the Bayes error that the strengths of rows at a place follow."""
         points = structure.points
-        if points is None or not self._is_of_samples(structure):
+        if points is None or not self.is_of_samples:
             return self.bayes_error[place.clusters]
         is_known = place.known != NOBODY
         found = np.empty(len(is_known))
         found[is_known] = self.bayes_error[place.known[is_known]]
         found[~is_known] = points.predict(place.near[~is_known], self.shrink)
         return found
-
-    def _is_of_samples(self, structure: Structure) -> bool:
-        return len(self.strengths) != len(structure.cluster_bounds)
 
 
 def decide(
@@ -178,6 +178,7 @@ def decide(
         uniform_bias=bayes_error_bias(alpha, **where, n_classes=n_classes),
         shrinkage=shrinkage,
         shrink=shrink,
+        is_of_samples=regions == "point",
         **where,
     )
 
