@@ -33,7 +33,7 @@ def print_summary(
     n_little = sum(row["says_little"] for row in rows)
     # The one column that gives way on a narrow screen; the others take 58 places, and
     # a remark nine.
-    room = console.width - (67 if n_little else 58)
+    room = console.width - (69 if n_little else 58)
     table.add_column("classes", no_wrap=True, max_width=max(9, room))
     table.add_column("Bayes error, %", justify="right", no_wrap=True)
     table.add_column(f"{confidence:.0%} interval", justify="right", no_wrap=True)
