@@ -108,7 +108,7 @@ def test_a_saved_model_is_json_and_gives_the_same_columns(model, frame, tmp_path
     path = str(tmp_path / "model")
     model.write().save(path)
     text = "".join(p.read_text() for p in (tmp_path / "model/data").glob("part-*"))
-    assert json.loads(text)["classes"] == ["no", "yes"]
+    assert json.loads(text)["arrays"]["classes"][2] == ["no", "yes"]
     loaded = SparkStructuralSmootherModel.load(path)
     assert np.array_equal(loaded.strengths, model.strengths)
     assert loaded.uid == model.uid
@@ -138,8 +138,7 @@ def test_it_is_a_stage_of_a_pipeline_with_numbers_as_labels(spark, tmp_path):
     with pytest.warns(Warning, match="equal distances"):
         fitted = Pipeline(stages=[assembler, smoother]).fit(table)
     fitted.save(str(tmp_path / "pipeline"))
-    with pytest.warns(Warning, match="equal distances"):
-        loaded = PipelineModel.load(str(tmp_path / "pipeline"))
+    loaded = PipelineModel.load(str(tmp_path / "pipeline"))  # nothing new to warn of
     out = loaded.transform(table).orderBy("row")
     assert out.columns == [*table.columns, "features", "cluster", "s"]
     assert out.collect() == fitted.transform(table).orderBy("row").collect()

@@ -1,14 +1,13 @@
 """One way to write down what was measured and decided: arrays by name.
 
 All files and messages that hold a structure use it: a saved smoother, the spill
-directory of a fit out of core, Spark's models and workers. Arrays become text by
-`to_text` and back by `from_text`, every digit of them.
+directory of a fit out of core, Spark's models and workers. For JSON, arrays become
+lists by `to_plain` and arrays again by `from_plain`, every digit of them.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -37,21 +36,19 @@ _STACKED = [
 _DECIDED = ("alpha", "beta", "bias", "uniform_bias")
 
 
-def to_text(arrays: Arrays) -> str:
-    """Return arrays as JSON."""
-    return json.dumps(
-        {
-            name: [str(array.dtype), list(array.shape), array.ravel().tolist()]
-            for name, array in arrays.items()
-        }
-    )
+def to_plain(arrays: Arrays) -> dict[str, Any]:
+    """Return arrays as JSON can hold them."""
+    return {
+        name: [str(array.dtype), list(array.shape), array.ravel().tolist()]
+        for name, array in arrays.items()
+    }
 
 
-def from_text(text: str) -> Arrays:
-    """Return the arrays that `to_text` was given."""
+def from_plain(plain: dict[str, Any]) -> Arrays:
+    """Return the arrays that `to_plain` was given."""
     return {
         name: np.array(values, dtype=dtype).reshape(shape)
-        for name, (dtype, shape, values) in json.loads(text).items()
+        for name, (dtype, shape, values) in plain.items()
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import warnings
 from typing import Any
@@ -22,7 +23,7 @@ from structsmooth.cluster.regions import (
     resolve_n_clusters,
 )
 from structsmooth.errors import SampledClustersWarning
-from structsmooth.io.codec import bounds_from_arrays, from_text
+from structsmooth.io.codec import bounds_from_arrays, from_plain
 from structsmooth.reduce import LinearReduction
 from structsmooth.settings import check_settings
 from structsmooth.smoother import StructuralSmoother
@@ -186,7 +187,8 @@ def _bounds(
         .collect()
     )
     by_region = {
-        row["region"]: bounds_from_arrays(from_text(row["bounds"]))[0] for row in found
+        row["region"]: bounds_from_arrays(from_plain(json.loads(row["bounds"])))[0]
+        for row in found
     }
     # Of a sample the fraction counts; what is known of all rows is told of all.
     return [

@@ -29,11 +29,11 @@ from structsmooth.io.codec import (
     assigner_from_arrays,
     decision_from_arrays,
     decision_to_arrays,
-    from_text,
+    from_plain,
     reduction_from_arrays,
     structure_from_arrays,
     structure_to_arrays,
-    to_text,
+    to_plain,
 )
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.spark import workers
@@ -181,7 +181,7 @@ def _to_json(smoother: StructuralSmoother) -> str:
             "format": FORMAT,
             "version": FORMAT_VERSION,
             "settings": smoother.get_params(deep=False),
-            "arrays": to_text(arrays),
+            "arrays": to_plain(arrays),
         }
     )
 
@@ -190,7 +190,7 @@ def _from_json(plain: dict[str, Any]) -> StructuralSmoother:
     smoother = StructuralSmoother(**plain["settings"])
     if plain["version"] == 1:
         return _from_first_format(smoother, plain)
-    arrays = from_text(plain["arrays"])
+    arrays = from_plain(plain["arrays"])
     structure = structure_from_arrays(arrays)
     return smoother.fit_structure(structure, decision_from_arrays(arrays, structure))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ from pyspark.sql.functions import pandas_udf
 from threadpoolctl import threadpool_limits
 
 from structsmooth.bayes_error.bounds import region_bounds
-from structsmooth.io.codec import bounds_to_arrays, to_text
+from structsmooth.io.codec import bounds_to_arrays, to_plain
 
 BOUNDS_SCHEMA = "region int, bounds string"
 
@@ -59,7 +60,7 @@ def bounder(
             bounds = region_bounds(
                 np.ascontiguousarray(X[order]), coded[order], **settings
             )
-        text = to_text(bounds_to_arrays([bounds]))
+        text = json.dumps(to_plain(bounds_to_arrays([bounds])))
         return pd.DataFrame({"region": [rows["region"].iloc[0]], "bounds": [text]})
 
     return bound
