@@ -271,6 +271,7 @@ class StructuralSmoother(NotebookDisplay, BaseEstimator):
                         n_neighbors=self.n_neighbors,
                         n_jobs=self.n_jobs,
                         speaks=which_count(bounds)[regions.labels],
+                        shrink=self.shrink,
                     )
         return self.fit_structure(
             Structure(

@@ -301,3 +301,12 @@ def test_as_many_clusters_as_samples_are_still_told_from_samples(rng):
     expected = np.empty(30)
     expected[smoother.cluster_labels_] = smoother.sample_strengths_
     np.testing.assert_array_equal(smoother.strengths_, expected)
+
+
+def test_how_far_to_shrink_can_be_found_afterwards(rng):
+    X, y = drawn(rng, 500)
+    asked = StructuralSmoother(regions="point", shrink=True, random_state=0).fit(X, y)
+    later = StructuralSmoother(regions="point", random_state=0).fit(X, y)
+    again = StructuralSmoother(regions="point", shrink=True)
+    again.fit_structure(later.structure_)
+    np.testing.assert_array_equal(again.sample_strengths_, asked.sample_strengths_)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,11 +70,12 @@ class Points:
         How many neighbors.
     n_classes : int
         Classes of the task.
-    center, reliability : float
-        Mean of the fractions, and the share of their differences that is more than
-        noise.
+    center : float
+        Mean of the fractions.
     fractions : ndarray of shape (n,)
         Mean disagreement around each row; the same for equal rows.
+    measured_reliability : float or None
+        What `reliability` returns, if it was measured.
     """
 
     features: NDArray[Any]
@@ -85,8 +87,19 @@ class Points:
     n_neighbors: int
     n_classes: int
     center: float
-    reliability: float
     fractions: NDArray[np.float64]
+    measured_reliability: float | None = None
+
+    @cached_property
+    def reliability(self) -> float:
+        """Share of the fractions' differences that is more than noise.
+
+        Unless it was measured by the way, the neighbors are looked for once more.
+        """
+        if self.measured_reliability is not None:
+            return self.measured_reliability
+        near = neighbors_within(self.features, self.clusters, self.n_neighbors, None)
+        return _reliability(near, self.labels, halves_of_rows(self.keys, self.labels))
 
     def bayes_error(self, shrink: bool = False) -> NDArray[np.float64]:
         """Return the lower bound on the Bayes error around each training row.
@@ -217,11 +230,13 @@ def fit_points(
     n_neighbors: int | str,
     n_jobs: int | None,
     speaks: NDArray[np.bool_] | None = None,
+    shrink: bool = False,
 ) -> Points:
     """Estimate the Bayes error around each row; the arguments have been checked.
 
     Of rows that do not speak for themselves, because their cluster is too small to, the
-    estimate is the mean of the others.
+    estimate is the mean of the others. If they are to be shrunk, how far is measured
+    while the neighbors are at hand.
     """
     k = n_neighbors if isinstance(n_neighbors, int) else usual_neighbors(len(coded))
     near = neighbors_within(features, clusters, k, n_jobs)
@@ -235,6 +250,9 @@ def fit_points(
         mean = fraction_of_bound(float(lower[speaks].mean()), n_classes)
         disagreement[~speaks] = fractions[~speaks] = mean
         limits[~speaks] = (n_classes - 1) / n_classes
+    reliability = None
+    if shrink:
+        reliability = _reliability(near, coded, halves_of_rows(keys, coded))
     return Points(
         features=features,
         keys=keys,
@@ -245,8 +263,8 @@ def fit_points(
         n_neighbors=k,
         n_classes=n_classes,
         center=float(fractions.mean()),
-        reliability=_reliability(near, coded, halves_of_rows(keys, coded)),
         fractions=fractions,
+        measured_reliability=reliability,
     )
 
 

@@ -232,5 +232,7 @@ def _points_from_arrays(arrays: Arrays) -> Points | None:
         "points_keys": np.zeros(n_rows, dtype=np.uint64),
         "points_limits": np.full(n_rows, (n_classes - 1) / n_classes),
     }
+    if "points_reliability" in arrays:
+        absent["points_measured_reliability"] = arrays["points_reliability"]
     points: Points = _from_fields(Points, absent | arrays, "points")
     return points
