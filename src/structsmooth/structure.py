@@ -63,11 +63,6 @@ class Structure:
         return len(self.classes)
 
     @property
-    def n_dimensions(self) -> int:
-        """Features after the reduction."""
-        return int(self.regions.centers.shape[1])
-
-    @property
     def cluster_labels(self) -> NDArray[np.int64]:
         """Cluster of each training row."""
         return self.regions.labels

@@ -203,8 +203,8 @@ _SCALARS = ("alpha", "beta", "bias", "uniform_bias")
 def _check_structure(structure: Structure) -> None:
     """Refuse arrays that do not fit together: kernels trust what they are given."""
     regions, reduction = structure.regions, structure.reduction
-    _require(isinstance(reduction, LinearReduction))
-    assert isinstance(reduction, LinearReduction)  # noqa: S101 (for the type checker)
+    if not isinstance(reduction, LinearReduction):
+        raise TypeError("the reduction of a saved smoother is of another kind")
     n_features, n_classes = structure.n_features, structure.n_classes
     reduced = n_features
     if reduction.components is not None:
