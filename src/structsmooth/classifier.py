@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn import get_config
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
@@ -17,6 +18,11 @@ from sklearn.base import (
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    process_routing,
+)
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
     _num_samples,
@@ -87,7 +93,13 @@ class SmoothedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.estimator = estimator
         self.smoother = smoother
 
-    def fit(self, X: Any, y: ArrayLike, **fit_params: Any) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        **fit_params: Any,
+    ) -> Self:
         """Fit the smoother, then the classifier on the smoothed labels.
 
         Parameters
@@ -96,26 +108,33 @@ class SmoothedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             Features.
         y : array-like of shape (n,)
             Labels of any kind.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows, for the smoother and for the classifier. With metadata
+            routing each gets them if it requests them.
         **fit_params
-            Passed on to the classifier's ``fit``; what has one value a row is
-            repeated with the rows, and ``sample_weight`` multiplies their weights.
+            Passed on to the classifier's ``fit``; what has one value for each row is
+            repeated with the rows.
 
         Returns
         -------
         self
             The fitted classifier.
         """
-        inner = self._inner()
+        inner, smoother = self._inner(), self._smoother()
         check_takes_weights(inner)
-        if not isinstance(self.smoother, StructuralSmoother | None):
-            raise InvalidInputError(
-                "smoother must be a StructuralSmoother or None, got "
-                f"{type(self.smoother).__name__}"
+        if sample_weight is not None:
+            sample_weight = np.asarray(sample_weight)
+            X, y, sample_weight, fit_params = _without_zeros(
+                X, y, sample_weight, fit_params
             )
-        smoother = (
-            StructuralSmoother() if self.smoother is None else clone(self.smoother)
-        )
-        self.smoother_ = smoother.fit(X, y)
+        smoother_params = {"sample_weight": sample_weight}
+        if get_config()["enable_metadata_routing"]:
+            given = {"sample_weight": sample_weight, **fit_params}
+            routed = process_routing(self, "fit", **given)
+            smoother_params, fit_params = routed.smoother.fit, routed.estimator.fit
+        elif sample_weight is not None:
+            fit_params = {"sample_weight": sample_weight, **fit_params}
+        self.smoother_ = smoother.fit(X, y, **smoother_params)
         self.classes_ = smoother.classes_
         coded = smoother.encode(y, len(smoother.sample_strengths_))
         self.estimator_ = fit_expanded(
@@ -189,8 +208,28 @@ class SmoothedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         return np.asarray(self._checked(X).decision_function(X))
 
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return who gets what of the metadata given to ``fit``."""
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        router = MetadataRouter(owner=type(self).__name__)
+        return router.add(
+            smoother=self._smoother(), estimator=self._inner(), method_mapping=mapping
+        )
+
     def _inner(self) -> Any:
-        return LogisticRegression() if self.estimator is None else clone(self.estimator)
+        if self.estimator is not None:
+            return clone(self.estimator)
+        return _requesting_weights(LogisticRegression())
+
+    def _smoother(self) -> StructuralSmoother:
+        if self.smoother is None:
+            return _requesting_weights(StructuralSmoother())
+        if not isinstance(self.smoother, StructuralSmoother):
+            raise InvalidInputError(
+                "smoother must be a StructuralSmoother or None, got "
+                f"{type(self.smoother).__name__}"
+            )
+        return clone(self.smoother)
 
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -204,6 +243,31 @@ class SmoothedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if inner.classifier_tags is not None:
             tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
         return tags
+
+
+def _requesting_weights(estimator: Any) -> Any:
+    """Return an estimator of our own that takes all weights it can get."""
+    if get_config()["enable_metadata_routing"]:
+        estimator.set_fit_request(sample_weight=True)
+    return estimator
+
+
+def _without_zeros(
+    X: Any, y: Any, weights: NDArray[Any], fit_params: dict[str, Any]
+) -> tuple[Any, Any, NDArray[Any], dict[str, Any]]:
+    """Return all that belongs to the rows that count."""
+    n_rows, kept = _num_samples(X), np.flatnonzero(weights)
+    if weights.shape != (n_rows,) or len(kept) in (0, n_rows):
+        return X, y, weights, fit_params  # if they are wrong, the smoother says so
+    return (
+        _safe_indexing(_indexable(X), kept),
+        _safe_indexing(y, kept),
+        weights[kept],
+        {
+            name: _safe_indexing(value, kept) if _has_rows(value, n_rows) else value
+            for name, value in fit_params.items()
+        },
+    )
 
 
 def check_takes_weights(inner: Any) -> str:

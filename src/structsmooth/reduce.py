@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.utils.sparsefuncs import mean_variance_axis
-from sklearn.utils.validation import check_array
+from sklearn.utils.validation import check_array, has_fit_parameter
 
 from structsmooth.errors import FeatureScaleWarning, InvalidInputError
 from structsmooth.support.validation import check_integer
@@ -108,6 +108,7 @@ def fit_reduction(
     reducer: Any = "pca",
     n_components: int | None = None,
     random_state: Any = None,
+    weights: NDArray[Any] | None = None,
 ) -> Reduction:
     """Fit a reduction of the features.
 
@@ -175,6 +176,11 @@ def check_reducer(
         )
     elif n_components is not None:
         check_integer(n_components, "n_components", 1, min(shape))
+
+
+def reducer_takes_weights(reducer: Any) -> bool:
+    """Whether a reducer can be given sample weights."""
+    return not is_transformer(reducer) or has_fit_parameter(reducer, "sample_weight")
 
 
 def is_transformer(reducer: Any) -> bool:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from structsmooth.bayes_error.bounds import check_confidence
-from structsmooth.cluster.regions import check_clusterer
-from structsmooth.reduce import check_reducer
+from structsmooth.cluster.regions import check_clusterer, takes_weights
+from structsmooth.reduce import check_reducer, reducer_takes_weights
 from structsmooth.strengths.solve import resolve_alpha_beta
 from structsmooth.support.validation import (
     check_choice,
@@ -24,6 +24,16 @@ CHOICES = {
     "spread": ("even", "overlap"),
 }
 FLAGS = ("correct_forced_edges", "shrink", "ignore_suspects")
+
+
+def needs_copies(settings: Mapping[str, Any]) -> bool:
+    """Whether a stage takes no sample weights, so that it wants repeated rows."""
+    return (
+        settings["regions"] == "point"
+        or bool(settings["ignore_suspects"])
+        or not takes_weights(settings["clusterer"])
+        or not reducer_takes_weights(settings["reducer"])
+    )
 
 
 def check_settings(

@@ -1,6 +1,6 @@
 """Structure: all that was found in the data, and nothing that was decided.
 
-To measure is slow and done once: in memory, out of core or by Spark. To decide how much
+Measuring is slow and done once: in memory, out of core or by Spark. Deciding how much
 to smooth takes microseconds, and can be done as often as one likes with
 `structsmooth.strengths.decision.decide`.
 """
@@ -47,6 +47,9 @@ class Structure:
         The neighborhoods of the samples, if they were asked for.
     suspects : Suspects or None
         Training rows whose labels look like mistakes, if they were looked for.
+    given : Place or None
+        Where the rows given to ``fit`` are, if they are not just the rows measured:
+        sample weights leave some out, or repeat some.
     """
 
     classes: NDArray[Any]
@@ -56,6 +59,7 @@ class Structure:
     cluster_bounds: tuple[BayesErrorBounds, ...]
     points: Points | None = None
     suspects: Suspects | None = None
+    given: Place | None = None
 
     @property
     def n_classes(self) -> int:
@@ -65,7 +69,16 @@ class Structure:
     @property
     def cluster_labels(self) -> NDArray[np.int64]:
         """Cluster of each training row."""
-        return self.regions.labels
+        return self.training.clusters
+
+    @property
+    def training(self) -> Place:
+        """Where the training rows are."""
+        if self.given is not None:
+            return self.given
+        labels = self.regions.labels
+        rows = np.arange(len(labels))
+        return Place(labels, rows, np.empty((len(rows), 0), dtype=np.int64))
 
     @cached_property
     def whole(self) -> BayesErrorBounds:
@@ -78,9 +91,7 @@ class Structure:
         sizes = np.array([bounds.n_samples for bounds in self.cluster_bounds])
         return np.asarray(sizes / sizes.sum())
 
-    def place(
-        self, X: Any, n_jobs: int | None = None, *, with_neighbors: bool = False
-    ) -> Place:
+    def place(self, X: Any, n_jobs: int | None = None) -> Place:
         """Return where rows are: in which cluster, and near which training rows.
 
         Parameters
@@ -89,19 +100,13 @@ class Structure:
             Checked features, of new rows or of those fitted.
         n_jobs : int, optional
             Threads.
-        with_neighbors : bool, default=False
-            Whether the neighbors of training rows are wanted too, if there are points.
         """
         features = self.reduction.transform(X)
         if self.points is None:
             return Place(self.regions.assign(features))
         features = self.regions.within_reach(dense_for_neighbors(features))
         return self.points.place(
-            features,
-            self.regions.assign(features),
-            row_keys(X),
-            n_jobs,
-            with_neighbors=with_neighbors,
+            features, self.regions.assign(features), row_keys(X), n_jobs
         )
 
 

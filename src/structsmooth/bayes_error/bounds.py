@@ -82,13 +82,13 @@ class BayesErrorBounds:
         Its confidence interval.
     trivial_error : float
         What always answering with the most frequent class gets wrong, at most (K-1)/K.
-    n_samples : int
-        Points in the region.
+    n_samples : int or float
+        Points in the region, or the sum of their weights.
     n_effective : float
         Independent edges whose crossing fraction would vary as much: edges that share
         a point do not cross independently.
     class_counts : ndarray of shape (K,)
-        Points of each class.
+        Points of each class, or the sums of their weights.
     confidence : float
         Level of the intervals.
     tied_fraction : float
@@ -104,9 +104,9 @@ class BayesErrorBounds:
     crossing_pairs: NDArray[np.int64]
     crossing_counts: NDArray[Any]
     crossing_fraction: float
-    n_samples: int
+    n_samples: float
     n_effective: float
-    class_counts: NDArray[np.int64]
+    class_counts: NDArray[Any]
     confidence: float
     tied_fraction: float
 
@@ -223,18 +223,16 @@ def bounds_of_regions(
     X: Any,
     coded: NDArray[np.int64],
     region_of: NDArray[np.int64],
+    weights: NDArray[Any] | None = None,
     *,
-    n_classes: int,
-    correct_forced_edges: bool,
-    ties: str,
-    confidence: float,
     n_jobs: int | None = None,
     progress: Progress | None = None,
+    **settings: Any,
 ) -> list[BayesErrorBounds]:
     """Bound the Bayes error in each region 0, 1, ... of the rows of X.
 
     The regions are independent, so they run side by side; a sparse X is made dense
-    one region at a time.
+    one region at a time. The settings are those of `region_bounds`.
     """
     members = rows_of_groups(region_of)
     n_regions = len(members)
@@ -242,23 +240,17 @@ def bounds_of_regions(
     # Parallel at one level only: over the regions, or inside a single one.
     n_threads = effective_n_jobs(n_jobs) if n_regions == 1 else 1
 
-    settings: dict[str, Any] = {
-        "n_classes": n_classes,
-        "correct_forced_edges": correct_forced_edges,
-        "ties": ties,
-        "confidence": confidence,
-        "n_threads": n_threads,
-        "workload": workload,
-    }
-
     # The largest first, so that no thread is left with a long job at the end; several
-    # at a time, because to hand out a small one takes as long as to do it.
+    # at a time, because handing out a small one takes as long as doing it.
     order = sorted(range(n_regions), key=lambda region: -len(members[region]))
     n_tasks = min(n_regions, TASKS_PER_JOB * effective_n_jobs(n_jobs))
     tasks = [order[start::n_tasks] for start in range(n_tasks)]
     results = side_by_side(
-        functools.partial(_some_regions, settings=settings),
-        ([_Part(X, coded, members[region]) for region in task] for task in tasks),
+        functools.partial(
+            _some_regions,
+            settings={**settings, "n_threads": n_threads, "workload": workload},
+        ),
+        ([_Part(members[at], X, coded, weights) for at in task] for task in tasks),
         n_jobs,
     )
     bounds: dict[int, BayesErrorBounds] = {}
@@ -276,22 +268,15 @@ class _Part:
     A thread takes them itself; sent to another process or machine, they travel alone.
     """
 
-    def __init__(
-        self,
-        X: Any,
-        coded: NDArray[np.int64],
-        rows: NDArray[np.int64] | slice = slice(None),
-    ) -> None:
-        self.X, self.coded, self.rows = X, coded, rows
+    def __init__(self, rows: NDArray[np.int64] | slice, *arrays: Any) -> None:
+        self.rows, self.arrays = rows, arrays
 
-    def take(self) -> tuple[Any, NDArray[np.int64]]:
-        points = self.X[self.rows]
-        if hasattr(points, "toarray"):
-            points = points.toarray()
-        return points, self.coded[self.rows]
+    def take(self) -> list[Any]:
+        taken: list[Any] = [None if a is None else a[self.rows] for a in self.arrays]
+        return [a.toarray() if hasattr(a, "toarray") else a for a in taken]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _Part, self.take()
+        return _Part, (slice(None), *self.take())
 
 
 def _some_regions(
@@ -303,6 +288,7 @@ def _some_regions(
 def region_bounds(
     X: NDArray[Any],
     coded: NDArray[np.int64],
+    weights: NDArray[Any] | None = None,
     *,
     n_classes: int,
     correct_forced_edges: bool,
@@ -312,17 +298,18 @@ def region_bounds(
     workload: float | None = None,
 ) -> BayesErrorBounds:
     """Bound the Bayes error of one region; the arguments have been checked."""
-    crossing = cross_tree(X, coded, ties, n_threads, workload)
-    n_samples, n_forced = len(coded), 0
-    n_edges = n_samples  # the paper's, as if the tree had an edge for each point
+    crossing = cross_tree(X, coded, ties, n_threads, workload, weights)
+    class_counts = weighted_counts(coded, weights, n_classes)
+    # The paper's number of edges, as if the tree had one for each point.
+    n_edges, n_crossing = float(class_counts.sum()), float(crossing.counts.sum())
     if correct_forced_edges:
-        n_forced = int(np.count_nonzero(np.bincount(coded))) - 1
-        n_edges = n_samples - 1 - n_forced
-    n_crossing = max(0.0, float(crossing.counts.sum()) - n_forced)
+        n_present = int(np.count_nonzero(class_counts))
+        n_edges = max(0.0, n_edges - crossing.edge_weight * n_present)
+        n_crossing = max(0.0, n_crossing - crossing.edge_weight * (n_present - 1))
     return _at_fraction(
         n_crossing / n_edges if n_edges else 0.0,
         n_edges / crossing.design_effect,
-        np.bincount(coded, minlength=n_classes).astype(np.int64),
+        class_counts,
         confidence,
         crossing_pairs=crossing.pairs,
         crossing_counts=crossing.counts,
@@ -330,10 +317,18 @@ def region_bounds(
     )
 
 
+def weighted_counts(
+    coded: NDArray[np.int64], weights: NDArray[Any] | None, n_classes: int
+) -> NDArray[Any]:
+    """Return how many rows each class has; whole numbers if the weights are."""
+    counts = np.bincount(coded, weights, minlength=n_classes)
+    return counts.astype(np.int64 if weights is None else weights.dtype)
+
+
 def _at_fraction(
     fraction: float,
     n_effective: float,
-    class_counts: NDArray[np.int64],
+    class_counts: NDArray[Any],
     confidence: float,
     **counted: Any,
 ) -> BayesErrorBounds:
@@ -353,7 +348,7 @@ def _at_fraction(
         lower_interval=(lower_low, lower_high),
         upper_interval=(upper_low, upper_high),
         crossing_fraction=fraction,
-        n_samples=int(class_counts.sum()),
+        n_samples=class_counts.sum().item(),
         n_effective=n_effective,
         class_counts=class_counts,
         confidence=confidence,
@@ -444,7 +439,7 @@ def combine_bounds(regions: Sequence[BayesErrorBounds]) -> BayesErrorBounds:
         crossing_pairs=pairs,
         crossing_counts=np.bincount(which, weights=counts).astype(counts.dtype),
         crossing_fraction=mean(fractions),
-        n_samples=int(sizes.sum()),
+        n_samples=class_counts.sum().item(),
         n_effective=sum(region.n_effective for region in regions),
         class_counts=class_counts,
         confidence=regions[0].confidence,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from structsmooth.errors import InvalidInputError
+from structsmooth.errors import InvalidInputError, TiedDistancesWarning
 from structsmooth.support.validation import check_codes, check_integer
 from structsmooth.tree import SpanningTree, minimum_spanning_tree
 
@@ -36,12 +37,15 @@ class CrossingCount:
         Variance of the total relative to independent edges.
     tied_fraction : float
         Share of the edges that the tie rule alone decides.
+    edge_weight : float
+        What an edge counts for on average: 1 unless rows weigh less than that.
     """
 
     pairs: NDArray[np.int64]
     counts: NDArray[Any]
     design_effect: float
     tied_fraction: float
+    edge_weight: float = 1.0
 
 
 def count_crossing_edges(
@@ -88,8 +92,10 @@ def count_crossing_edges(
 
 
 def crossing_pairs(
-    edges: NDArray[np.int64], coded: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    edges: NDArray[np.int64],
+    coded: NDArray[np.int64],
+    weights: NDArray[np.float64] | None = None,
+) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Return the pairs of classes joined by edges, and by how many.
 
     A region of a task with a thousand classes has few of their million pairs.
@@ -99,7 +105,10 @@ def crossing_pairs(
     low = np.minimum(one[crosses], other[crosses])
     high = np.maximum(one[crosses], other[crosses])
     base = int(coded.max()) + 1
-    numbers, counts = np.unique(low * base + high, return_counts=True)
+    numbers, which = np.unique(low * base + high, return_inverse=True)
+    counts = np.bincount(
+        which, None if weights is None else weights[crosses], minlength=len(numbers)
+    )
     return np.column_stack(np.divmod(numbers, base)), counts
 
 
@@ -118,18 +127,34 @@ def cross_tree(
     ties: str,
     n_threads: int = 1,
     workload: float | None = None,
+    weights: NDArray[Any] | None = None,
 ) -> CrossingCount:
-    """Build the tree of one region and count; the arguments have been checked."""
+    """Build the tree of one region and count; the arguments have been checked.
+
+    Copies of a row are joined to it by edges of length 0, so a row of weight 2 adds
+    one edge to the tree and changes no other. A row of less than weight 1 takes its
+    edges down with it.
+    """
+    light = None if weights is None or weights.min() >= 1.0 else np.minimum(weights, 1)
     if coded.min() == coded.max():  # no tree is needed to see that nothing crosses
         nothing = np.empty((0, 2), dtype=np.int64)
-        return CrossingCount(nothing, nothing[:, 0], TYPICAL_EFFECT, 0.0)
+        edge_weight = 1.0 if light is None else float(light.mean())
+        return CrossingCount(nothing, nothing[:, 0], TYPICAL_EFFECT, 0.0, edge_weight)
     tree = minimum_spanning_tree(X, n_threads, workload)
-    effect = design_effect(tree.edges, coded)
     tied_fraction = _tied_fraction(X, tree, ties, n_threads, workload)
     if ties == "average" and tied_fraction > 0.0:
-        pairs, counts = _average_over_orders(X, coded, n_threads, workload)
-        return CrossingCount(pairs, counts, effect, tied_fraction)
-    return CrossingCount(*crossing_pairs(tree.edges, coded), effect, tied_fraction)
+        edges, n_orders = _edges_of_orders(X, n_threads, workload), N_TIE_ORDERS
+    else:
+        edges, n_orders = tree.edges, 1
+    of_edges = None if light is None else light[edges].min(axis=1)
+    pairs, counts = crossing_pairs(edges, coded, of_edges)
+    return CrossingCount(
+        pairs,
+        counts if n_orders == 1 else counts / n_orders,
+        design_effect(tree.edges, coded, weights),
+        tied_fraction,
+        1.0 if of_edges is None else float(of_edges.mean()),
+    )
 
 
 def _tied_fraction(
@@ -158,24 +183,35 @@ def _tied_fraction(
     return float(np.mean(~shared))
 
 
-def _average_over_orders(
-    X: NDArray[Any],
-    coded: NDArray[np.int64],
-    n_threads: int,
-    workload: float | None,
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the mean count of each pair over trees of randomly ordered rows."""
+def _edges_of_orders(
+    X: NDArray[Any], n_threads: int, workload: float | None
+) -> NDArray[np.int64]:
+    """Return the edges of the trees of randomly ordered rows, one after the other."""
     generator = np.random.default_rng(0)  # a fixed seed: the same count every time
     ends = []
     for _ in range(N_TIE_ORDERS):
-        order = generator.permutation(len(coded))
+        order = generator.permutation(len(X))
         tree = minimum_spanning_tree(X[order], n_threads, workload)
         ends.append(order[tree.edges])
-    pairs, counts = crossing_pairs(np.concatenate(ends), coded)
-    return pairs, counts / N_TIE_ORDERS
+    return np.concatenate(ends)
 
 
-def design_effect(edges: NDArray[np.int64], coded: NDArray[np.int64]) -> float:
+def warn_about_ties(tied_fraction: float, ties: str) -> None:
+    """Warn if the order of the rows decides much, and nobody asked for an average."""
+    if ties == "index" and tied_fraction > MANY_TIES:
+        warnings.warn(
+            f"equal distances leave {tied_fraction:.0%} of the spanning trees' edges "
+            "to the order of the rows; pass ties='average' for data with many ties",
+            TiedDistancesWarning,
+            stacklevel=4,
+        )
+
+
+def design_effect(
+    edges: NDArray[np.int64],
+    coded: NDArray[np.int64],
+    weights: NDArray[Any] | None = None,
+) -> float:
     """Return how much more the crossing count varies than independent edges would.
 
     Edges that share a point are correlated through its label: a single odd label
@@ -183,17 +219,26 @@ def design_effect(edges: NDArray[np.int64], coded: NDArray[np.int64]) -> float:
     the squares and products of residuals of edges that share a point. With few
     crossings that is unreliable, and the value for rare odd labels, which follows
     from the degrees alone, is mixed in.
+
+    The copies that a weight above 1 stands for hang on the first one, as in the tree
+    of all copies, by edges that do not cross.
     """
-    n_edges, n_points = len(edges), len(coded)
+    n_points = len(coded)
+    copies = 0.0 if weights is None else np.maximum(weights - 1.0, 0.0)
+    n_copies = float(np.sum(copies))
+    n_edges = len(edges) + n_copies
     crosses = (coded[edges[:, 0]] != coded[edges[:, 1]]).astype(np.float64)
-    residual = crosses - crosses.mean()
-    at_point = np.bincount(edges.ravel(), np.repeat(residual, 2), minlength=n_points)
-    degree = np.bincount(edges.ravel(), minlength=n_points)
+    mean = float(crosses.sum()) / n_edges
+    residual = crosses - mean
+    of_edges = np.bincount(edges.ravel(), np.repeat(residual, 2), minlength=n_points)
+    at_point = of_edges - copies * mean
+    degree = np.bincount(edges.ravel(), minlength=n_points) + copies
     from_degrees = 1.0 + float(np.sum(degree * (degree - 1))) / (2.0 * n_edges)
-    spread = float(residual @ residual)
+    spread = float(residual @ residual) + n_copies * mean**2
     if spread == 0.0:
         return from_degrees
-    from_residuals = float(at_point @ at_point) / spread - 1.0
+    at_points = float(at_point @ at_point) + n_copies * mean**2
+    from_residuals = at_points / spread - 1.0
     n_crossing = float(crosses.sum())
     mixed = (n_crossing * from_residuals + FEW_CROSSINGS * from_degrees) / (
         n_crossing + FEW_CROSSINGS

@@ -41,7 +41,7 @@ class Place(NamedTuple):
     known : ndarray of shape (m,), int64
         Which training row each is, -1 for none; empty if only clusters are known.
     near : ndarray of shape (m, k), int64
-        Training rows near each; -1 for none, or where it was not asked for.
+        Training rows near each that is none itself; -1 for no neighbor.
     """
 
     clusters: NDArray[np.int64]
@@ -114,22 +114,11 @@ class Points:
         return np.minimum(drawn, limits)
 
     def known(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Return which training row each of these is, the first of equal ones, or -1.
-
-        Parameters
-        ----------
-        keys : ndarray of shape (m,), uint64
-            What `row_keys` makes of the features as given.
-        """
+        """Return which training row each of these is, the first of equals, or -1."""
         order = np.argsort(self.keys, kind="stable")
         place = np.searchsorted(self.keys, keys, sorter=order)
         found = order[np.minimum(place, len(order) - 1)]
         return np.where(self.keys[found] == keys, found, NOBODY)
-
-    def neighbors(self, n_jobs: int | None) -> NDArray[np.int64]:
-        """Return the neighbors of the training rows, equal rows those of the first."""
-        near = neighbors_within(self.features, self.clusters, self.n_neighbors, n_jobs)
-        return near[groups_of_keys(self.keys)]
 
     def place(
         self,
@@ -137,22 +126,10 @@ class Points:
         clusters: NDArray[np.int64],
         keys: NDArray[np.uint64],
         n_jobs: int | None,
-        *,
-        with_neighbors: bool,
     ) -> Place:
-        """Return where rows are among the training rows, which may be among them.
+        """Return where rows are among the training rows, which they may be themselves.
 
-        Parameters
-        ----------
-        features, clusters : ndarray of shape (m, d) and (m,)
-            Reduced features and clusters of the rows.
-        keys : ndarray of shape (m,), uint64
-            What `row_keys` makes of the features as given.
-        n_jobs : int or None
-            Threads.
-        with_neighbors : bool
-            Whether the neighbors of training rows are wanted too, which takes as long
-            as when they were fitted.
+        ``features`` are reduced; ``keys`` are what `row_keys` makes of those given.
         """
         known = self.known(keys)
         is_known = known != NOBODY
@@ -166,9 +143,24 @@ class Points:
             self.n_neighbors,
             n_jobs,
         )
-        if with_neighbors and is_known.any():
-            near[is_known] = self.neighbors(n_jobs)[known[is_known]]
         return Place(clusters, known, near)
+
+    def neighbors_at(self, place: Place, n_jobs: int | None) -> NDArray[np.int64]:
+        """Return the neighbors of rows at a place, those of training rows too.
+
+        For these it takes as long as when they were fitted, equal rows having those of
+        the first.
+        """
+        is_known = place.known != NOBODY
+        near = np.full((len(is_known), self.n_neighbors), NOBODY, dtype=np.int64)
+        if is_known.any():
+            found = neighbors_within(
+                self.features, self.clusters, self.n_neighbors, n_jobs
+            )
+            near[is_known] = found[groups_of_keys(self.keys)[place.known[is_known]]]
+        if not is_known.all():
+            near[~is_known] = place.near[~is_known]
+        return near
 
     def predict(
         self, near: NDArray[np.int64], shrink: bool = False
@@ -229,14 +221,14 @@ def fit_points(
     n_classes: int,
     n_neighbors: int | str,
     n_jobs: int | None,
-    speaks: NDArray[np.bool_] | None = None,
+    counts: NDArray[np.bool_] | None = None,
     shrink: bool = False,
 ) -> Points:
     """Estimate the Bayes error around each row; the arguments have been checked.
 
-    Of rows that do not speak for themselves, because their cluster is too small to, the
-    estimate is the mean of the others. If they are to be shrunk, how far is measured
-    while the neighbors are at hand.
+    Rows that do not count, because their cluster is too small to say anything, get the
+    mean of the others. If the estimates are to be shrunk, how far is measured while the
+    neighbors are at hand.
     """
     k = n_neighbors if isinstance(n_neighbors, int) else usual_neighbors(len(coded))
     near = neighbors_within(features, clusters, k, n_jobs)
@@ -245,11 +237,11 @@ def fit_points(
     # Equal rows get the same, whoever is whose neighbor among them.
     group = groups_of_keys(keys)
     fractions = _mean_of_groups(mean_around(near, disagreement), group)
-    if speaks is not None and not speaks.all():
+    if counts is not None and not counts.all():
         lower = np.minimum(lower_bounds(fractions, n_classes), limits)
-        mean = fraction_of_bound(float(lower[speaks].mean()), n_classes)
-        disagreement[~speaks] = fractions[~speaks] = mean
-        limits[~speaks] = (n_classes - 1) / n_classes
+        mean = fraction_of_bound(float(lower[counts].mean()), n_classes)
+        disagreement[~counts] = fractions[~counts] = mean
+        limits[~counts] = (n_classes - 1) / n_classes
     reliability = None
     if shrink:
         reliability = _reliability(near, coded, halves_of_rows(keys, coded))

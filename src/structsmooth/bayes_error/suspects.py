@@ -24,6 +24,7 @@ from structsmooth.support.validation import (
     check_n_jobs,
     encode_labels,
 )
+from structsmooth.support.weights import CountedRows
 from structsmooth.tree import nearest_neighbors
 
 # Fewer neighbors would often share no label with a point of an overlap, by chance.
@@ -135,16 +136,23 @@ def suspects_among(
 
 
 def set_straight(
-    features: NDArray[Any],
-    coded: NDArray[np.int64],
-    classes: NDArray[Any],
-    n_jobs: int | None,
+    features: NDArray[Any], counted: CountedRows, n_jobs: int | None
 ) -> tuple[Suspects, NDArray[np.int64]]:
     """Return the suspects, and class numbers with theirs as their neighbors say."""
-    found = suspects_among(features, coded, "auto", n_jobs)
-    straight = coded.copy()
+    found = suspects_among(features, counted.coded, "auto", n_jobs)
+    straight = counted.coded.copy()
     straight[found.rows] = found.likely
-    return replace(found, likely=classes[found.likely]), straight
+    found = replace(found, likely=counted.classes[found.likely])
+    if counted.numbers is not None:  # once each, by the numbers of the rows given
+        rows = counted.numbers[found.rows]
+        first = np.sort(np.unique(rows, return_index=True)[1])
+        found = replace(
+            found,
+            rows=rows[first],
+            likely=found.likely[first],
+            agreement=found.agreement[first],
+        )
+    return found, straight
 
 
 @kernel

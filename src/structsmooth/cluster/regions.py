@@ -20,6 +20,7 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.mixture import GaussianMixture
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import has_fit_parameter
 
 from structsmooth.cluster.assign import (
     Assigner,
@@ -132,40 +133,38 @@ def fit_regions(
     n_classes: int,
     min_cluster_size: int | str = "auto",
     random_state: Any = None,
+    weights: NDArray[Any] | None = None,
 ) -> Regions:
     """Partition the rows of X into regions.
 
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of shape (n, d)
-        Reduced features.
-    clusterer : {"kmeans", "gmm"} or scikit-learn clusterer
-        "kmeans" takes mini-batches above 50 000 rows, from a sample of 100 000 (or 128
-        for each cluster), and assigns all rows to the centers. A clusterer is cloned;
-        one without ``predict`` gives a new row the cluster of its nearest training row,
-        and noise (label -1) goes to the nearest cluster.
-    n_clusters : int or "auto"
-        See `choose_n_clusters`.
-    n_classes : int
-        Number of classes, for the "auto" rules.
-    min_cluster_size : int or "auto"
-        Smaller clusters are merged into the one with the nearest center; see
-        `choose_min_size`. 1 merges nothing.
-    random_state : int, RandomState or None
-        Seed.
+    "kmeans" takes mini-batches above 50 000 rows, from a sample of 100 000 (or 128 for
+    each cluster), and assigns all rows to the centers. A scikit-learn clusterer is
+    cloned; one without ``predict`` gives a new row the cluster of its nearest training
+    row, and noise (label -1) goes to the nearest cluster. Clusters below
+    ``min_cluster_size`` are merged into the one with the nearest center. Weights, none
+    of them 0, are for clusterers that take them, see `takes_weights`.
     """
     n_rows = X.shape[0]
     check_clusterer(clusterer, n_clusters, min_cluster_size, n_rows)
     if not isinstance(clusterer, str):
-        assigner, labels = _fit_foreign(X, clusterer, n_clusters, random_state)
+        assigner, labels = _fit_foreign(X, clusterer, n_clusters, random_state, weights)
     else:
-        count = resolve_n_clusters(n_clusters, n_rows, n_classes, clusterer)
-        fit = _fit_kmeans if clusterer == "kmeans" else _fit_gaussian_mixture
-        assigner = fit(X, count, random_state)
+        total = n_rows if weights is None else int(weights.sum())
+        count = resolve_n_clusters(n_clusters, total, n_classes, clusterer)
+        if clusterer == "kmeans":
+            assigner = _fit_kmeans(X, min(count, n_rows), random_state, weights)
+        else:
+            assigner = _fit_gaussian_mixture(X, count, random_state)
         labels = assigner.assign(X)
-    return _merge_small(
-        X, assigner, labels, resolve_min_size(min_cluster_size, n_classes)
-    )
+    min_size = resolve_min_size(min_cluster_size, n_classes)
+    return _merge_small(X, assigner, labels, min_size, weights)
+
+
+def takes_weights(clusterer: Any) -> bool:
+    """Whether a clusterer can be given sample weights."""
+    if isinstance(clusterer, str):
+        return clusterer == "kmeans"
+    return bool(has_fit_parameter(clusterer, "sample_weight"))
 
 
 def check_clusterer(
@@ -206,14 +205,19 @@ def _size_parameter(clusterer: Any) -> str | None:
     return next((p for p in ("n_clusters", "n_components") if p in parameters), None)
 
 
-def _fit_kmeans(X: Any, n_clusters: int, random_state: Any) -> Assigner:
-    order = _order_of_rows(X)
+def _fit_kmeans(
+    X: Any, n_clusters: int, random_state: Any, weights: NDArray[Any] | None
+) -> Assigner:
+    rows = _order_of_rows(X, weights)
     draws = kmeans_sample(X.shape[0], n_clusters, random_state)
+    if draws is not None:
+        rows = rows[draws]
     return kmeans_centers(
-        X[order if draws is None else order[draws]],
+        X[rows],
         n_clusters,
         random_state,
         full=draws is None,
+        weights=None if weights is None else weights[rows],
     )
 
 
@@ -235,7 +239,12 @@ def kmeans_sample_size(n_rows: int, n_clusters: int) -> int:
 
 
 def kmeans_centers(
-    X: Any, n_clusters: int, random_state: Any, *, full: bool
+    X: Any,
+    n_clusters: int,
+    random_state: Any,
+    *,
+    full: bool,
+    weights: NDArray[Any] | None = None,
 ) -> NearestCenter:
     """Return the centers of these rows, by Lloyd's algorithm or by mini-batches."""
     options: dict[str, Any] = {
@@ -243,12 +252,36 @@ def kmeans_centers(
         "n_init": 1,
         "random_state": random_state,
     }
-    if full:
+    if not full:
+        model = MiniBatchKMeans(batch_size=MINI_BATCH, compute_labels=False, **options)
+    elif weights is None:
         model = KMeans(**options)
     else:
-        model = MiniBatchKMeans(batch_size=MINI_BATCH, compute_labels=False, **options)
-    centers = model.fit(X).cluster_centers_
+        # It stops at a share of the variance, for which it does not ask the weights.
+        evenly = _mean_variance(X, np.ones(X.shape[0]))
+        ratio = _mean_variance(X, weights) / evenly if evenly > 0.0 else 1.0
+        model = KMeans(tol=1e-4 * max(ratio, 0.0), **options)
+    centers = model.fit(X, sample_weight=weights).cluster_centers_
     return NearestCenter(np.asarray(centers, dtype=np.float64))
+
+
+def _mean_variance(X: Any, weights: NDArray[Any]) -> float:
+    """Return the weighted variance of a feature, averaged over the features."""
+    mean = weighted_mean(X, weights)
+    if sp.issparse(X):
+        variance = weighted_mean(X.multiply(X), weights) - mean**2
+    else:
+        variance = weighted_mean(np.square(X - mean), weights)
+    return float(variance.mean())
+
+
+def weighted_mean(X: Any, weights: NDArray[Any] | None) -> NDArray[np.float64]:
+    """Return the mean row."""
+    if weights is not None:
+        return np.asarray(X.T @ (weights / weights.sum()), dtype=np.float64)
+    if sp.issparse(X):
+        return np.asarray(X.mean(axis=0)).ravel()
+    return np.asarray(X.mean(axis=0, dtype=np.float64))
 
 
 def _fit_gaussian_mixture(X: Any, n_clusters: int, random_state: Any) -> Assigner:
@@ -273,7 +306,11 @@ def gaussian_mixture(
 
 
 def _fit_foreign(
-    X: Any, clusterer: Any, n_clusters: int | str, random_state: Any
+    X: Any,
+    clusterer: Any,
+    n_clusters: int | str,
+    random_state: Any,
+    weights: NDArray[Any] | None,
 ) -> tuple[Assigner, NDArray[np.int64]]:
     model = clone(clusterer)
     parameters = model.get_params()
@@ -281,7 +318,8 @@ def _fit_foreign(
         model.set_params(**{str(_size_parameter(model)): n_clusters})
     if "random_state" in parameters and parameters["random_state"] is None:
         model.set_params(random_state=random_state)
-    raw = np.asarray(model.fit_predict(X))
+    options = {} if weights is None else {"sample_weight": weights}
+    raw = np.asarray(model.fit_predict(X, **options))
     names = np.unique(raw[raw >= 0])
     if len(names) == 0:  # nothing but noise: one region
         raw, names = np.zeros(len(raw), dtype=np.int64), np.array([0])
@@ -293,25 +331,30 @@ def _fit_foreign(
         return assigner, assigner.assign(X)
     if sp.issparse(X):
         X = X.toarray()
-    centers = _centers(X, labels, len(names))
     noise = labels < 0
     if noise.any():
-        labels[noise] = NearestCenter(centers).assign(X[noise])
+        nearest_center = NearestCenter(_centers(X, labels, len(names), weights))
+        labels[noise] = nearest_center.assign(X[noise])
     nearest = NearestRow(np.asarray(X), labels)
     return nearest, nearest.assign(X)  # of equal rows, the first one's label
 
 
 def _merge_small(
-    X: Any, assigner: Assigner, labels: NDArray[np.int64], min_size: int
+    X: Any,
+    assigner: Assigner,
+    labels: NDArray[np.int64],
+    min_size: int,
+    weights: NDArray[Any] | None,
 ) -> Regions:
     n_clusters = assigner.n_clusters
     labels = labels.copy()
     noise = labels < 0
     if noise.any():
-        nearest = NearestCenter(_centers(X, labels, n_clusters))
+        nearest = NearestCenter(_centers(X, labels, n_clusters, weights))
         labels[noise] = nearest.assign(X[noise])
-    sizes = np.bincount(labels, minlength=n_clusters).astype(np.float64)
-    regions = merge_small(assigner, sizes, _centers(X, labels, n_clusters), min_size)
+    sizes = np.bincount(labels, weights, minlength=n_clusters).astype(np.float64)
+    centers = _centers(X, labels, n_clusters, weights)
+    regions = merge_small(assigner, sizes, centers, min_size)
     labels = regions.region_of_cluster[labels]
     if noise.any():  # after the merging they may be nearer to another center
         labels[noise] = NearestCenter(regions.centers).assign(X[noise])
@@ -370,37 +413,42 @@ def merge_small(
     )
 
 
-def _centers(X: Any, labels: NDArray[np.int64], n_clusters: int) -> NDArray[np.float64]:
+def _centers(
+    X: Any,
+    labels: NDArray[np.int64],
+    n_clusters: int,
+    weights: NDArray[Any] | None,
+) -> NDArray[np.float64]:
     """Return the mean row of each cluster; of an empty one zeros."""
     inside = np.flatnonzero(labels >= 0)
     order = inside[order_by_group(labels[inside])]
-    present, starts, sizes = np.unique(
-        labels[order], return_index=True, return_counts=True
-    )
+    present, starts = np.unique(labels[order], return_index=True)
+    of_rows = np.ones(len(order)) if weights is None else weights[order]
+    sizes = np.add.reduceat(of_rows, starts)
     centers = np.zeros((n_clusters, X.shape[1]))
     if sp.issparse(X):
         member = sp.csr_matrix(
-            (np.ones(len(order)), order, np.append(starts, len(order))),
-            (len(present), X.shape[0]),
+            (of_rows, order, np.append(starts, len(order))), (len(present), X.shape[0])
         )
         sums = (member @ X).toarray()
     else:
-        sums = np.add.reduceat(X[order], starts, axis=0, dtype=np.float64)
+        rows = X[order] if weights is None else X[order] * of_rows[:, np.newaxis]
+        sums = np.add.reduceat(rows, starts, axis=0, dtype=np.float64)
     centers[present] = sums / sizes[:, np.newaxis]
     return centers
 
 
-def _order_of_rows(X: Any) -> NDArray[np.int64]:
+def _order_of_rows(X: Any, weights: NDArray[Any] | None = None) -> NDArray[np.int64]:
     """Return an order that depends on the data and not on how the rows are sorted.
 
     Seeded clustering draws rows by number. In the order of the distance from the
     mean it draws the same points however the rows were shuffled, rotated or scaled.
     """
+    mean = weighted_mean(X, weights)
     if sp.issparse(X):
-        mean = np.asarray(X.mean(axis=0)).ravel()
         distance = np.asarray(X.multiply(X).sum(axis=1)).ravel() - 2.0 * (X @ mean)
     else:
-        distance = squared_distances(X, X.mean(axis=0, dtype=np.float64))
+        distance = squared_distances(X, mean)
     return np.argsort(distance, kind="stable")
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.bayes_error.bounds import BayesErrorBounds
-from structsmooth.bayes_error.points import Points
+from structsmooth.bayes_error.points import Place, Points
 from structsmooth.bayes_error.shrinkage import shrink_bounds
 from structsmooth.bayes_error.suspects import Suspects
 from structsmooth.cluster.assign import Assigner, GaussianAssigner, NearestCenter
@@ -67,6 +67,8 @@ def structure_to_arrays(structure: Structure) -> Arrays:
     arrays |= _classes_to_arrays(structure.classes)
     if structure.points is not None:
         arrays |= _fields_of(structure.points, "points")
+    if structure.given is not None:
+        arrays |= {f"given_{k}": v for k, v in structure.given._asdict().items()}
     if structure.suspects is not None:
         place = np.searchsorted(structure.classes, structure.suspects.likely)
         numbered = dataclasses.replace(structure.suspects, likely=place)
@@ -79,7 +81,9 @@ def structure_from_arrays(arrays: Arrays) -> Structure:
     classes = arrays["classes"]
     if bool(arrays["classes_are_objects"]):
         classes = classes.astype(object)
-    suspects = None
+    suspects = given = None
+    if "given_clusters" in arrays:
+        given = Place(*(arrays[f"given_{field}"] for field in Place._fields))
     if "suspects_rows" in arrays:
         numbered = _from_fields(Suspects, arrays, "suspects")
         suspects = dataclasses.replace(numbered, likely=classes[numbered.likely])
@@ -97,6 +101,7 @@ def structure_from_arrays(arrays: Arrays) -> Structure:
         cluster_bounds=bounds_from_arrays(arrays),
         points=_points_from_arrays(arrays),
         suspects=suspects,
+        given=given,
     )
 
 

@@ -259,7 +259,7 @@ def _check_decision(decision: Decision, structure: Structure) -> None:
     shape = (len(structure.cluster_bounds),)
     if decision.is_of_samples:
         _require(structure.points is not None)
-        shape = (len(structure.cluster_labels),)
+        shape = (len(structure.regions.labels),)
     strengths, errors = decision.strengths, decision.bayes_error
     _require(strengths.shape == errors.shape == shape)
     _require(strengths.dtype.kind == errors.dtype.kind == "f")

@@ -23,28 +23,20 @@ PRIOR_COUNT = 5.0
 
 
 def spread_of(
-    structure: Structure, coded: NDArray[np.int64], place: Place
+    structure: Structure,
+    coded: NDArray[np.int64],
+    place: Place,
+    n_jobs: int | None = None,
 ) -> NDArray[np.float64]:
     """Return where the mass of rows goes, by their clusters or their neighbors.
 
-    Parameters
-    ----------
-    structure : Structure
-        What was measured.
-    coded : ndarray of shape (n,)
-        Class numbers of the rows.
-    place : Place
-        Where they are.
-
-    Returns
-    -------
-    ndarray of shape (n, K)
-        Shares for `smooth_labels`.
+    The shares are of shape (n, K), as `smooth_labels` wants them.
     """
     whole = shares_of_whole(structure.whole)
     if structure.points is None:
         return spread_by_cluster(coded, place.clusters, structure.cluster_bounds, whole)
-    return spread_by_neighbors(coded, place.near, structure.points.labels, whole)
+    near = structure.points.neighbors_at(place, n_jobs)
+    return spread_by_neighbors(coded, near, structure.points.labels, whole)
 
 
 def shares(

@@ -70,16 +70,16 @@ class Decision:
         """Return the strength of each cluster, or the mean of its samples'."""
         if not self.is_of_samples:
             return self.strengths
-        labels = structure.cluster_labels
+        labels = structure.regions.labels
         return np.asarray(np.bincount(labels, self.strengths) / np.bincount(labels))
 
     def of_samples(self, structure: Structure) -> NDArray[np.float64]:
         """Return the strength of each training row."""
-        return self.strengths[self.region_labels(structure)]
+        return self.at(structure, structure.training)
 
     def bayes_error_of_samples(self, structure: Structure) -> NDArray[np.float64]:
         """Return the Bayes error that the strength of each training row follows."""
-        return self.bayes_error[self.region_labels(structure)]
+        return self.bayes_error_at(structure, structure.training)
 
     def region_labels(self, structure: Structure) -> NDArray[np.int64]:
         """Return which region each training row is in, or is."""
@@ -92,17 +92,16 @@ class Decision:
         points = structure.points
         if points is None or not self.is_of_samples:
             return self.strengths[place.clusters]
-        is_known = place.known != NOBODY
-        strengths = np.empty(len(is_known))
-        strengths[is_known] = self.strengths[place.known[is_known]]
-        strengths[~is_known] = strengths_of_others(
-            points.predict(place.near[~is_known], self.shrink),
+        strengths = strengths_of_others(
+            self.bayes_error_at(structure, place),
             self.bayes_error,
             self.strengths,
             self.alpha,
             self.beta,
             n_classes=structure.n_classes,
         )
+        is_known = place.known != NOBODY
+        strengths[is_known] = self.strengths[place.known[is_known]]
         return strengths
 
     def bayes_error_at(self, structure: Structure, place: Place) -> NDArray[np.float64]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from sklearn.utils import estimator_html_repr
+from structsmooth.report.build import build_report
+from structsmooth.report.model import FAIL, WARN
+from structsmooth.report.words import percents, plural, strength
 
 # Clusters in the table, those that are hard for certain first.
 MOST_ROWS = 6
@@ -13,34 +15,8 @@ _CELL = "padding:2px 12px 2px 0;text-align:left"
 _NUMBER = "padding:2px 12px 2px 0;text-align:right;white-space:nowrap"
 
 
-class NotebookDisplay:
-    """Shows an estimator as scikit-learn does until it is fitted, then as a result.
-
-    The names are those that scikit-learn's estimators answer notebooks with.
-    """
-
-    def _html_repr(self) -> str:
-        if not hasattr(self, "sample_strengths_"):
-            return str(estimator_html_repr(self))
-        return html_of(self)
-
-    def _repr_html_inner(self) -> str:
-        return self._html_repr()
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        # Of scikit-learn's base, which comes after this one and is not known here.
-        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
-        if "text/html" in bundle:
-            bundle["text/html"] = self._html_repr()
-        return bundle
-
-
 def html_of(smoother: Any) -> str:
     """Return a fitted smoother as HTML."""
-    from structsmooth.report.build import build_report
-    from structsmooth.report.model import FAIL, WARN
-    from structsmooth.report.words import percents, plural, strength
-
     report = build_report(smoother, None)
     verdict = report.verdict
     facts = ", ".join(

@@ -1,0 +1,111 @@
+"""What a smoother can do besides smoothing: be saved, reported and shown."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any, Self
+
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils import estimator_html_repr
+from sklearn.utils.validation import check_is_fitted
+
+
+class SmootherBase(BaseEstimator):
+    """A scikit-learn estimator with a file format, a report and a notebook display.
+
+    What these need stands above the smoother, so it is imported when it is asked for.
+    """
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted smoother to a file, or into a directory.
+
+        The file holds arrays and text, no pickle, so loading it never executes code. A
+        smoother with a reducer or clusterer object of your own cannot be saved.
+
+        Parameters
+        ----------
+        path : path-like
+            A file, or a directory (an existing one, or a name that ends in a slash)
+            that gets ``smoother.zip``.
+        """
+        from structsmooth.io.store import save_smoother
+
+        check_is_fitted(self, "structure_")
+        save_smoother(self, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Read a smoother that `save` has written.
+
+        Parameters
+        ----------
+        path : path-like
+            The file, or the directory that holds ``smoother.zip``.
+
+        Returns
+        -------
+        StructuralSmoother
+            Fitted.
+        """
+        from structsmooth.io.store import load_smoother
+
+        return load_smoother(cls, path)
+
+    def report(
+        self,
+        path: str | PathLike[str],
+        X: Any = None,
+        y: ArrayLike | None = None,
+        *,
+        images: Any = None,
+        name: str = "data",
+    ) -> None:
+        """Write one offline HTML file that says what was found, and JSON beside it.
+
+        Parameters
+        ----------
+        path : path-like
+            The file, which must end in .html.
+        X : array-like, DataFrame or sparse matrix of shape (n, d), optional
+            The rows fitted, for the map and the most ambiguous samples; without them
+            the report has neither. Large data are sampled.
+        y : array-like of shape (n,), optional
+            Their labels, needed with X.
+        images : array-like of shape (n, h, w), (n, h, w, c) or (n, c, h, w), optional
+            Pictures of the rows, to show the most ambiguous ones.
+        name : str, default="data"
+            What to call the data.
+        """
+        from structsmooth.report import report_of
+
+        check_is_fitted(self, "structure_")
+        report_of(self, path, X, y, images=images, name=name)
+
+    def _html_repr(self) -> str:
+        if not hasattr(self, "sample_strengths_"):
+            return str(estimator_html_repr(self))
+        from structsmooth.report.notebook import html_of
+
+        return html_of(self)
+
+    def _repr_html_inner(self) -> str:
+        return self._html_repr()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] = self._html_repr()
+        return bundle
+
+    def _forget(self) -> None:
+        """Drop an earlier fit, so that a failing one leaves no mixture behind."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.one_d_labels = True
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,104 @@
+"""Sample weights: a row of weight 2 counts as two rows, one of weight 0 as none.
+
+Weights that are not all whole numbers are no counts. Their scale means nothing, so
+they are scaled to a mean of 1 over the rows that count at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from structsmooth.errors import InvalidInputError
+from structsmooth.support.validation import check_label_structure, encode_labels
+
+
+@dataclass(frozen=True, eq=False)
+class CountedRows:
+    """The rows that count, and what they count for.
+
+    Attributes
+    ----------
+    X : ndarray or CSR matrix of shape (m, d)
+        Their features.
+    classes : ndarray of shape (K,)
+        Their labels, sorted.
+    coded : ndarray of shape (m,), int64
+        Which of the labels each has.
+    weights : ndarray of shape (m,) or None
+        Their weights, none of them 0, as integers if all are whole; None if each row
+        counts once.
+    numbers : ndarray of shape (m,), int64, or None
+        Their numbers among the rows given; None if they are just these.
+    """
+
+    X: Any
+    classes: NDArray[Any]
+    coded: NDArray[np.int64]
+    weights: NDArray[Any] | None = None
+    numbers: NDArray[np.int64] | None = None
+
+
+def count_rows(
+    X: Any, y: Any, sample_weight: ArrayLike | None, *, repeat: bool
+) -> CountedRows:
+    """Return the rows that count; with ``repeat``, each as often as its weight says.
+
+    Repeating the rows serves the stages that know no weights.
+    """
+    n_rows = X.shape[0]
+    classes, coded = encode_labels(y, n_rows, owner="StructuralSmoother")
+    weights, numbers = check_sample_weight(sample_weight, n_rows), None
+    if weights is not None and repeat:
+        if weights.dtype.kind == "f":
+            raise InvalidInputError(
+                "sample_weight must hold whole numbers with regions='point', "
+                "ignore_suspects=True, or a reducer or clusterer whose fit takes no "
+                "sample_weight, because rows are repeated there; got "
+                f"{weights[weights != np.trunc(weights)][0]:g}"
+            )
+        numbers, weights = np.repeat(np.arange(n_rows), weights), None
+    elif weights is not None:
+        if weights.min() == 0:
+            numbers = np.flatnonzero(weights)
+            weights = weights[numbers]
+        if weights.dtype.kind == "f":
+            weights = weights * (len(weights) / weights.sum())
+    if numbers is not None:
+        X = X[numbers]
+        used, coded = np.unique(coded[numbers], return_inverse=True)
+        classes = classes[used]
+    are_counts = weights is not None and weights.dtype.kind == "i"
+    check_label_structure(classes, np.bincount(coded, weights if are_counts else None))
+    return CountedRows(X, classes, coded, weights, numbers)
+
+
+def check_sample_weight(
+    sample_weight: ArrayLike | None, n_rows: int
+) -> NDArray[Any] | None:
+    """Return the weights, as integers if they are whole; None if they say nothing."""
+    if sample_weight is None:
+        return None
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInputError("sample_weight must hold numbers") from None
+    if weights.shape != (n_rows,):
+        raise InvalidInputError(
+            f"sample_weight must have one value for each of the {n_rows} rows, got "
+            f"shape {weights.shape}"
+        )
+    if not np.isfinite(weights).all() or weights.min() < 0.0:
+        raise InvalidInputError(
+            "sample_weight must hold finite numbers of at least 0, got "
+            f"{weights[~(np.isfinite(weights) & (weights >= 0.0))][0]:g}"
+        )
+    if not weights.any():
+        raise InvalidInputError("sample_weight is zero for every row, so none counts")
+    are_whole = np.array_equal(weights, np.trunc(weights)) and weights.max() < 2**53
+    if (weights == (1.0 if are_whole else weights[0])).all():
+        return None
+    return weights.astype(np.int64) if are_whole else weights
