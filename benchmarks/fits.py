@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.cases import image_like, table_like
 from structsmooth import StructuralSmoother
-from structsmooth.bayes_error.bounds import bounds_of_regions
+from structsmooth.bayes_error.regions import bounds_of_regions
 from structsmooth.cluster.regions import fit_regions
 from structsmooth.reduce import fit_reduction
 

@@ -82,9 +82,8 @@ def test_sample_weight_multiplies_the_rows_weights(overlapping):
     smoother = StructuralSmoother(random_state=0)
     model = SmoothedClassifier(smoother=smoother)
     weighted = model.fit(X, y, sample_weight=kept.astype(float)).predict_proba(X)
-    # The same smoother, but rows of weight zero taken out by hand.
-    fitted = smoother.fit(X, y)
-    soft = fitted.soft_labels(X, y)[kept]
+    # The same, but with the rows of weight zero taken out by hand.
+    soft = smoother.fit(X[kept], y[kept]).soft_labels(X[kept], y[kept])
     by_hand = LogisticRegression().fit(
         np.vstack([X[kept], X[kept]]),
         np.repeat([0, 1], kept.sum()),

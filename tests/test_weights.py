@@ -15,7 +15,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import has_fit_parameter
 
-from structsmooth import SmoothedClassifier, StructuralSmoother
+from structsmooth import (
+    SmoothedClassifier,
+    StructuralSmoother,
+    compare,
+    expand_rows,
+    fit_out_of_core,
+)
 from structsmooth.bayes_error.bounds import region_bounds
 from structsmooth.errors import InvalidInputError
 
@@ -215,8 +221,8 @@ def test_wrong_weights_are_refused(weights, message):
 @pytest.mark.parametrize("name", ["gmm", "point", "suspects", "agglomerative"])
 def test_fractions_are_refused_where_rows_are_repeated(name):
     X, y, _ = overlapping()
-    with pytest.raises(InvalidInputError, match="whole numbers .* got 0.3"):
-        weights = np.where(y == 0, 0.3, 1.0)
+    weights = np.where(y == 0, 0.3, 1.0)
+    with pytest.raises(InvalidInputError, match=r"whole numbers .* got 0\.3"):
         StructuralSmoother(**CONFIGURATIONS[name]).fit(X, y, weights)
 
 
@@ -270,3 +276,14 @@ def test_an_inner_classifier_without_weights_is_refused_as_before():
     X, y, weights = overlapping()
     with pytest.raises(InvalidInputError, match="must take sample_weight"):
         SmoothedClassifier(KNeighborsClassifier()).fit(X, y, sample_weight=weights)
+
+
+def test_what_takes_no_weights_says_so(tmp_path):
+    X, y, weights = overlapping()
+    for train in (
+        lambda: compare(X, y, sample_weight=weights),
+        lambda: fit_out_of_core(X, tmp_path / "o", labels=y, sample_weight=weights),
+        lambda: expand_rows(y, 0.1, 3, sample_weight=weights),
+    ):
+        with pytest.raises(TypeError, match="sample_weight"):
+            train()

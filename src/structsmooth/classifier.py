@@ -48,10 +48,10 @@ def _inner_has(name: str) -> Any:
 class SmoothedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Train a classifier on structurally smoothed labels.
 
-    A soft label is presented as one weighted row for each class it has mass on, so
-    any classifier whose ``fit`` takes ``sample_weight`` can learn from it. The
-    training set grows up to K times; for many classes prefer a learner that takes
-    soft labels itself, and for LightGBM, XGBoost and CatBoost
+    A soft label becomes one weighted row for each class that it has mass on, so any
+    classifier whose ``fit`` takes ``sample_weight`` can learn from it. The training set
+    grows up to K times; for many classes prefer a learner that takes soft labels
+    itself, and for LightGBM, XGBoost and CatBoost
     `structsmooth.boosting.fit_smoothed`, which copies no rows.
 
     Parameters
@@ -122,18 +122,14 @@ class SmoothedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         inner, smoother = self._inner(), self._smoother()
         check_takes_weights(inner)
+        smoother_params: dict[str, Any] = {}
         if sample_weight is not None:
-            sample_weight = np.asarray(sample_weight)
-            X, y, sample_weight, fit_params = _without_zeros(
-                X, y, sample_weight, fit_params
+            X, y, smoother_params, fit_params = _without_zeros(
+                X, y, np.asarray(sample_weight), fit_params
             )
-        smoother_params = {"sample_weight": sample_weight}
         if get_config()["enable_metadata_routing"]:
-            given = {"sample_weight": sample_weight, **fit_params}
-            routed = process_routing(self, "fit", **given)
+            routed = process_routing(self, "fit", **fit_params)
             smoother_params, fit_params = routed.smoother.fit, routed.estimator.fit
-        elif sample_weight is not None:
-            fit_params = {"sample_weight": sample_weight, **fit_params}
         self.smoother_ = smoother.fit(X, y, **smoother_params)
         self.classes_ = smoother.classes_
         coded = smoother.encode(y, len(smoother.sample_strengths_))
@@ -146,66 +142,22 @@ class SmoothedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the predicted label of each row.
-
-        Parameters
-        ----------
-        X : array-like, DataFrame or sparse matrix of shape (m, d)
-            Features.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-            Labels.
-        """
+        """Return the predicted label of each row."""
         return np.asarray(self._checked(X).predict(X))
 
     @available_if(_inner_has("predict_proba"))
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like, DataFrame or sparse matrix of shape (m, d)
-            Features.
-
-        Returns
-        -------
-        ndarray of shape (m, K)
-            In the order of ``classes_``.
-        """
+        """Return the probability of each class, in the order of ``classes_``."""
         return np.asarray(self._checked(X).predict_proba(X))
 
     @available_if(_inner_has("predict_log_proba"))
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the logarithm of the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like, DataFrame or sparse matrix of shape (m, d)
-            Features.
-
-        Returns
-        -------
-        ndarray of shape (m, K)
-            In the order of ``classes_``.
-        """
+        """Return the logarithm of the probability of each class."""
         return np.asarray(self._checked(X).predict_log_proba(X))
 
     @available_if(_inner_has("decision_function"))
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the classifier's own scores.
-
-        Parameters
-        ----------
-        X : array-like, DataFrame or sparse matrix of shape (m, d)
-            Features.
-
-        Returns
-        -------
-        ndarray
-            Of shape (m,) for two classes, else (m, K).
-        """
+        """Return the classifier's own scores."""
         return np.asarray(self._checked(X).decision_function(X))
 
     def get_metadata_routing(self) -> MetadataRouter:
@@ -223,13 +175,15 @@ class SmoothedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _smoother(self) -> StructuralSmoother:
         if self.smoother is None:
-            return _requesting_weights(StructuralSmoother())
+            smoother: StructuralSmoother = _requesting_weights(StructuralSmoother())
+            return smoother
         if not isinstance(self.smoother, StructuralSmoother):
             raise InvalidInputError(
                 "smoother must be a StructuralSmoother or None, got "
                 f"{type(self.smoother).__name__}"
             )
-        return clone(self.smoother)
+        cloned: StructuralSmoother = clone(self.smoother)
+        return cloned
 
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -254,20 +208,25 @@ def _requesting_weights(estimator: Any) -> Any:
 
 def _without_zeros(
     X: Any, y: Any, weights: NDArray[Any], fit_params: dict[str, Any]
-) -> tuple[Any, Any, NDArray[Any], dict[str, Any]]:
-    """Return all that belongs to the rows that count."""
+) -> tuple[Any, Any, dict[str, Any], dict[str, Any]]:
+    """Return the rows that count, and parameters of them, their weights included."""
     n_rows, kept = _num_samples(X), np.flatnonzero(weights)
-    if weights.shape != (n_rows,) or len(kept) in (0, n_rows):
-        return X, y, weights, fit_params  # if they are wrong, the smoother says so
-    return (
-        _safe_indexing(_indexable(X), kept),
-        _safe_indexing(y, kept),
-        weights[kept],
-        {
-            name: _safe_indexing(value, kept) if _has_rows(value, n_rows) else value
-            for name, value in fit_params.items()
-        },
-    )
+    fit_params = {"sample_weight": weights, **fit_params}
+    # Weights that are wrong are left to the smoother to refuse.
+    if weights.shape == (n_rows,) and 0 < len(kept) < n_rows:
+        X, y = _safe_indexing(_indexable(X), kept), _safe_indexing(y, kept)
+        weights, fit_params = weights[kept], _of_rows(fit_params, kept, n_rows)
+    return X, y, {"sample_weight": weights}, fit_params
+
+
+def _of_rows(
+    fit_params: dict[str, Any], rows: NDArray[np.int64], n_rows: int
+) -> dict[str, Any]:
+    """Return parameters that have one value for each row, of other rows."""
+    return {
+        name: _safe_indexing(value, rows) if _has_rows(value, n_rows) else value
+        for name, value in fit_params.items()
+    }
 
 
 def check_takes_weights(inner: Any) -> str:
@@ -305,28 +264,12 @@ def fit_expanded(
     *,
     keep_empty: bool = False,
 ) -> Any:
-    """Fit a classifier to one weighted row for each class a soft label has mass on.
+    """Fit a classifier in place to one weighted row for each class of a soft label.
 
     Of a pipeline only the last step sees these rows; what comes before it is fitted
-    to the rows as they are.
-
-    Parameters
-    ----------
-    inner : classifier
-        Fitted in place, and returned.
-    X : array-like, DataFrame or sparse matrix of shape (n, d)
-        Features.
-    coded : ndarray of shape (n,), int64
-        Class numbers.
-    soft : ndarray of shape (n, K)
-        Soft labels.
-    classes : ndarray of shape (K,)
-        The labels that the class numbers stand for.
-    fit_params : dict
-        For ``fit``; what has one value a row is repeated with the rows.
-    keep_empty : bool, default=False
-        Keep rows of weight 0 too, so that fits with different strengths have as many
-        rows, and nothing that counts them makes a difference.
+    to the rows as they are. Parameters that have one value for each row are repeated
+    with the rows. With ``keep_empty`` rows of weight 0 are kept, so that fits with
+    different strengths have equally many rows.
     """
     weight_name = check_takes_weights(inner)
     n_rows = len(coded)
@@ -338,10 +281,7 @@ def fit_expanded(
         return inner
     rows, labels = np.nonzero(np.ones_like(soft) if keep_empty else soft)
     weights = soft[rows, labels]
-    per_row = {
-        name: _safe_indexing(value, rows) if _has_rows(value, n_rows) else value
-        for name, value in fit_params.items()
-    }
+    per_row = _of_rows(fit_params, rows, n_rows)
     given_weights = per_row.pop(weight_name, per_row.pop("sample_weight", None))
     if given_weights is not None:
         if np.shape(given_weights) != weights.shape:

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from structsmooth.bayes_error.bounds import bounds_of_regions
 from structsmooth.bayes_error.crossing import warn_about_ties
 from structsmooth.bayes_error.points import Place, fit_points
+from structsmooth.bayes_error.regions import bounds_of_regions
 from structsmooth.bayes_error.shrinkage import which_count
 from structsmooth.bayes_error.suspects import set_straight
 from structsmooth.cluster.regions import fit_regions, seed_of

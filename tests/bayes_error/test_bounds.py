@@ -13,8 +13,8 @@ from structsmooth import (
     euclidean_mst,
     henze_penrose_divergence,
 )
-from structsmooth.bayes_error.bounds import bounds_of_regions
 from structsmooth.bayes_error.inequalities import lower_bound
+from structsmooth.bayes_error.regions import bounds_of_regions
 from structsmooth.errors import InvalidInputError
 
 # A line with gaps 1, 2, 3, 4, 5: the tree joins neighbors.

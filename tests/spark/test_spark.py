@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from oracles import assert_possible
 from structsmooth import smooth_labels, solve_strengths
-from structsmooth.bayes_error.bounds import bounds_of_regions
+from structsmooth.bayes_error.regions import bounds_of_regions
 from structsmooth.errors import InvalidInputError, SampledClustersWarning
 from structsmooth.spark import (
     SparkStructuralSmoother,

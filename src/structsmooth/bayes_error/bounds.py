@@ -7,14 +7,13 @@ multiclassbound, as corrected in the documentation)::
 
     (K-1)/K * (1 - sqrt(1 - K/(K-1) * h))  <=  R  <=  h
 
-With two classes this is the binary bound by the Henze-Penrose divergence. Nor does R
-exceed the error of always answering with the most frequent class. So both bounds, and
-the ends of their intervals, stop there: they are bounds on the Bayes error at the class
-shares of the region.
+R does not exceed the error of always answering with the most frequent class either. So
+both bounds, and the ends of their intervals, stop there: they bound the Bayes error at
+the class shares of the region.
 
 A tree is connected, so K_c classes make K_c - 1 crossing edges even when they are far
-apart. These forced edges say nothing, and leave both counts: of C crossing edges of n
-points, the share is ``(C - (K_c - 1)) / (n - K_c)``.
+apart. These forced edges say nothing, and are left out of both counts: of C crossing
+edges of n points, the share is ``(C - (K_c - 1)) / (n - K_c)``.
 
 The share converges slowly in many dimensions, where it comes out too high: the bounds
 then show where classes overlap more, but are no limit to what a classifier can reach.
@@ -22,14 +21,12 @@ then show where classes overlap more, but are no limit to what a classifier can 
 
 from __future__ import annotations
 
-import functools
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
 from structsmooth.bayes_error.crossing import cross_tree, crossing_matrix
@@ -39,9 +36,6 @@ from structsmooth.bayes_error.inequalities import (
     wilson_interval,
 )
 from structsmooth.errors import InvalidInputError
-from structsmooth.support.groups import rows_of_groups
-from structsmooth.support.parallel import side_by_side
-from structsmooth.support.progress import Progress
 from structsmooth.support.validation import (
     check_choice,
     check_codes,
@@ -49,10 +43,6 @@ from structsmooth.support.validation import (
     check_integer,
     encode_labels,
 )
-from structsmooth.tree.paths import prim_seconds
-
-# Tasks that each thread gets, one after the other.
-TASKS_PER_JOB = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +57,7 @@ class BayesErrorBounds:
         From the lower bound at the low end of the crossing fraction's confidence
         interval to the upper bound at its high end: in few dimensions the Bayes error
         at the region's class shares lies inside with at least the stated confidence.
-        Intervals know the sampling error, not the bias (see the module's notes).
+        It covers the sampling error, not the bias in many dimensions.
     lower_interval, upper_interval : tuple of float
         The confidence interval of each bound by itself.
     crossing : ndarray of shape (K, K)
@@ -156,9 +146,9 @@ def bayes_error_bounds(
         Classes in the whole task, where y may lack some. Then y must hold class
         numbers. By default the distinct labels in y.
     correct_forced_edges : bool, default=True
-        A tree is connected, so k classes make k - 1 crossing edges even when they
-        are far apart. Leave these out of the count of crossing edges and of the count
-        of all edges; ``False`` is the paper's raw count over n.
+        Leave the k - 1 edges that connect k classes even when they are far apart out
+        of the count of crossing edges and of all edges; ``False`` is the paper's raw
+        count over n.
     ties : {"index", "average"}, default="index"
         With equal distances the tree is not unique. "index" takes the one tree of
         the order (length, lower row, higher row); "average" the mean count over
@@ -217,72 +207,6 @@ def check_confidence(confidence: Any) -> float:
             f"confidence must be a number between 0 and 1, got {confidence!r}"
         )
     return float(confidence)
-
-
-def bounds_of_regions(
-    X: Any,
-    coded: NDArray[np.int64],
-    region_of: NDArray[np.int64],
-    weights: NDArray[Any] | None = None,
-    *,
-    n_jobs: int | None = None,
-    progress: Progress | None = None,
-    **settings: Any,
-) -> list[BayesErrorBounds]:
-    """Bound the Bayes error in each region 0, 1, ... of the rows of X.
-
-    The regions are independent, so they run side by side; a sparse X is made dense
-    one region at a time. The settings are those of `region_bounds`.
-    """
-    members = rows_of_groups(region_of)
-    n_regions = len(members)
-    workload = sum(prim_seconds(len(rows), X.shape[1]) for rows in members)
-    # Parallel at one level only: over the regions, or inside a single one.
-    n_threads = effective_n_jobs(n_jobs) if n_regions == 1 else 1
-
-    # The largest first, so that no thread is left with a long job at the end; several
-    # at a time, because handing out a small one takes as long as doing it.
-    order = sorted(range(n_regions), key=lambda region: -len(members[region]))
-    n_tasks = min(n_regions, TASKS_PER_JOB * effective_n_jobs(n_jobs))
-    tasks = [order[start::n_tasks] for start in range(n_tasks)]
-    results = side_by_side(
-        functools.partial(
-            _some_regions,
-            settings={**settings, "n_threads": n_threads, "workload": workload},
-        ),
-        ([_Part(members[at], X, coded, weights) for at in task] for task in tasks),
-        n_jobs,
-    )
-    bounds: dict[int, BayesErrorBounds] = {}
-    with (progress or Progress(False)).stage("spanning trees", n_regions) as stage:
-        for task, found in zip(tasks, results, strict=True):
-            for region, result in zip(task, found, strict=True):
-                bounds[region] = result
-                stage.advance()
-    return [bounds[region] for region in range(n_regions)]
-
-
-class _Part:
-    """The rows of a region, taken where they are needed.
-
-    A thread takes them itself; sent to another process or machine, they travel alone.
-    """
-
-    def __init__(self, rows: NDArray[np.int64] | slice, *arrays: Any) -> None:
-        self.rows, self.arrays = rows, arrays
-
-    def take(self) -> list[Any]:
-        taken: list[Any] = [None if a is None else a[self.rows] for a in self.arrays]
-        return [a.toarray() if hasattr(a, "toarray") else a for a in taken]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _Part, (slice(None), *self.take())
-
-
-def _some_regions(
-    parts: list[_Part], settings: dict[str, Any]
-) -> list[BayesErrorBounds]:
-    return [region_bounds(*part.take(), **settings) for part in parts]
 
 
 def region_bounds(
@@ -359,10 +283,7 @@ def _at_fraction(
 def bounds_of_sample(
     sample: BayesErrorBounds, class_counts: NDArray[np.int64]
 ) -> BayesErrorBounds:
-    """Return the bounds of a region of which a sample was looked at.
-
-    The crossing fraction is that of the sample; the classes of all rows are known.
-    """
+    """Return the bounds of a region from a sample of its rows and all its labels."""
     return _at_fraction(
         sample.crossing_fraction,
         sample.n_effective,
@@ -378,12 +299,10 @@ def combine_bounds(regions: Sequence[BayesErrorBounds]) -> BayesErrorBounds:
     """Return the bounds of several regions taken together.
 
     The Bayes error of the whole is the mean of the regions' weighted by size, and so
-    is its lower bound. It is at least as tight as that of a single tree, because the
-    bound is convex in the crossing fraction. The upper bound is the mean crossing
-    fraction, at most the error of the most frequent class of the whole: in a small
-    region that error is the smaller the fewer rows there are, by chance alone, so the
-    mean of the regions' limits would be too low. The intervals add the regions'
-    distances to their limits in quadrature.
+    is its lower bound. The upper bound is the mean crossing fraction, at most the error
+    of the most frequent class of the whole; the mean of the regions' own limits would
+    be too low, because few rows seldom have equal shares. The intervals add the
+    regions' distances to their limits in quadrature.
 
     Parameters
     ----------

@@ -21,10 +21,13 @@ from numpy.typing import NDArray
 from structsmooth.bayes_error.inequalities import fraction_of_bound, lower_bounds
 from structsmooth.bayes_error.neighborhoods import (
     NOBODY,
+    disagreement,
+    disagreement_around,
+    mean_around,
     neighbors_of_others,
     neighbors_within,
+    trivial_errors_around,
 )
-from structsmooth.support.jit import kernel
 from structsmooth.support.rowkeys import groups_of_keys, halves_of_rows
 
 # Chance agreement of two halves is exceeded by noise alone in 5 of 100 cases.
@@ -232,15 +235,15 @@ def fit_points(
     """
     k = n_neighbors if isinstance(n_neighbors, int) else usual_neighbors(len(coded))
     near = neighbors_within(features, clusters, k, n_jobs)
-    disagreement = disagreement_around(near, coded)
-    limits = _trivial_errors(near, coded, n_classes)
+    disagrees = disagreement_around(near, coded)
+    limits = trivial_errors_around(near, coded, n_classes)
     # Equal rows get the same, whoever is whose neighbor among them.
     group = groups_of_keys(keys)
-    fractions = _mean_of_groups(mean_around(near, disagreement), group)
+    fractions = _mean_of_groups(mean_around(near, disagrees), group)
     if counts is not None and not counts.all():
         lower = np.minimum(lower_bounds(fractions, n_classes), limits)
         mean = fraction_of_bound(float(lower[counts].mean()), n_classes)
-        disagreement[~counts] = fractions[~counts] = mean
+        disagrees[~counts] = fractions[~counts] = mean
         limits[~counts] = (n_classes - 1) / n_classes
     reliability = None
     if shrink:
@@ -250,7 +253,7 @@ def fit_points(
         keys=keys,
         clusters=clusters,
         labels=coded,
-        disagreement=disagreement,
+        disagreement=disagrees,
         limits=_mean_of_groups(limits, group),
         n_neighbors=k,
         n_classes=n_classes,
@@ -258,16 +261,6 @@ def fit_points(
         fractions=fractions,
         measured_reliability=reliability,
     )
-
-
-def disagreement_around(
-    near: NDArray[np.int64], coded: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Return the share of unequal pairs of labels among each row and its neighbors."""
-    every = np.ones(len(coded), dtype=bool)
-    found = _disagreement(near, coded, every, int(coded.max()) + 1)
-    found[np.isnan(found)] = 0.0  # alone in its cluster
-    return found
 
 
 def _mean_of_groups(
@@ -292,7 +285,7 @@ def _reliability(
     """
     n_classes = int(coded.max()) + 1
     first, second = (
-        mean_around(near, _disagreement(near, coded, part, n_classes))
+        mean_around(near, disagreement(near, coded, part, n_classes))
         for part in (half, ~half)
     )
     known = ~(np.isnan(first) | np.isnan(second))
@@ -307,136 +300,3 @@ def _reliability(
     ):
         return 0.0
     return 2.0 * agreement / (1.0 + agreement)
-
-
-@kernel
-def _disagreement(
-    near: NDArray[np.int64],
-    coded: NDArray[np.int64],
-    counts: NDArray[np.bool_],
-    n_classes: int,
-) -> NDArray[np.float64]:
-    """Return the share of unequal pairs of labels around each row, of those that count.
-
-    Fewer than two such labels say nothing: nan.
-    """
-    n = near.shape[0]
-    out = np.empty(n)
-    seen = np.zeros(n_classes, dtype=np.int64)
-    for i in range(n):
-        m, equal = 0, 0
-        if counts[i]:
-            seen[coded[i]] = 1
-            m = 1
-        for j in near[i]:
-            if j == NOBODY:
-                break
-            if counts[j]:
-                equal += seen[coded[j]]
-                seen[coded[j]] += 1
-                m += 1
-        pairs = m * (m - 1) // 2
-        out[i] = (pairs - equal) / pairs if m > 1 else np.nan
-        seen[coded[i]] = 0
-        for j in near[i]:
-            if j == NOBODY:
-                break
-            seen[coded[j]] = 0
-    return out
-
-
-def _trivial_errors(
-    near: NDArray[np.int64], coded: NDArray[np.int64], n_classes: int
-) -> NDArray[np.float64]:
-    """Return the error of always answering with the most frequent class around a row.
-
-    Around it are its neighbors and theirs, as often as they are, as in the mean of the
-    disagreement.
-    """
-    n_samples, k = near.shape
-    if n_classes > k:
-        most, total = _most_frequent_of_many(near, coded, n_classes)
-    else:
-        counts = np.zeros((n_samples, n_classes), dtype=np.int32)
-        most, total = _most_frequent_of_few(near, coded, counts)
-    return np.minimum((n_classes - 1) / n_classes, (total - most) / total)
-
-
-@kernel
-def _most_frequent_of_few(
-    near: NDArray[np.int64], coded: NDArray[np.int64], counts: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return how often the most frequent class is around each row, and all classes.
-
-    What is counted around one row serves for all whose neighbor it is.
-    """
-    n, n_classes = counts.shape
-    for i in range(n):
-        counts[i, coded[i]] += 1
-        for j in near[i]:
-            if j == NOBODY:
-                break
-            counts[i, coded[j]] += 1
-    most = np.zeros(n, dtype=np.int64)
-    total = np.zeros(n, dtype=np.int64)
-    seen = np.empty(n_classes, dtype=np.int64)
-    for i in range(n):
-        for c in range(n_classes):
-            seen[c] = counts[i, c]
-        for j in near[i]:
-            if j == NOBODY:
-                break
-            for c in range(n_classes):
-                seen[c] += counts[j, c]
-        for c in range(n_classes):
-            most[i] = max(most[i], seen[c])
-            total[i] += seen[c]
-    return most, total
-
-
-@kernel
-def _most_frequent_of_many(
-    near: NDArray[np.int64], coded: NDArray[np.int64], n_classes: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the same, looking at each neighbor of a neighbor, not at each class."""
-    n, k = near.shape
-    most = np.zeros(n, dtype=np.int64)
-    total = np.zeros(n, dtype=np.int64)
-    seen = np.zeros(n_classes, dtype=np.int64)
-    for i in range(n):
-        for a in range(-1, k):
-            middle = i if a < 0 else near[i, a]
-            if middle == NOBODY:
-                break
-            for b in range(-1, k):
-                j = middle if b < 0 else near[middle, b]
-                if j == NOBODY:
-                    break
-                seen[coded[j]] += 1
-                most[i] = max(most[i], seen[coded[j]])
-                total[i] += 1
-        seen[:] = 0
-    return most, total
-
-
-@kernel
-def mean_around(
-    near: NDArray[np.int64], values: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the mean over each row and its neighbors, of the values that are known."""
-    n = near.shape[0]
-    out = np.empty(n)
-    for i in range(n):
-        total = 0.0
-        known = 0
-        if not np.isnan(values[i]):
-            total += values[i]
-            known += 1
-        for j in near[i]:
-            if j == NOBODY:
-                break
-            if not np.isnan(values[j]):
-                total += values[j]
-                known += 1
-        out[i] = total / known if known else np.nan
-    return out

@@ -14,8 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
-from structsmooth.bayes_error.neighborhoods import NOBODY, neighbors_within
-from structsmooth.bayes_error.points import disagreement_around, mean_around
+from structsmooth.bayes_error.neighborhoods import (
+    NOBODY,
+    disagreement_around,
+    mean_around,
+    neighbors_within,
+)
 from structsmooth.bayes_error.ranking import says_little
 from structsmooth.report.drawing.placing import place_rows
 from structsmooth.report.drawing.projection import draw_rows
