@@ -1,8 +1,8 @@
 """The order in which regions are listed: by what is certain.
 
 The largest estimates are often those of the smallest regions, by chance. So regions
-are listed by the low end of their interval, because the Bayes error is hardly less, and
-those that say little come after all others.
+are listed by the low end of their interval, because the Bayes error is hardly lower,
+and those that say little come last.
 """
 
 from __future__ import annotations
@@ -21,11 +21,6 @@ def says_little(regions: Sequence[BayesErrorBounds]) -> NDArray[np.bool_]:
 
     They have fewer than `FEW_ROWS` rows, and their interval holds the mean Bayes error.
     None does if most rows are in such small regions.
-
-    Parameters
-    ----------
-    regions : sequence of BayesErrorBounds
-        Regions of one task.
     """
     return ~which_count(regions)
 
@@ -35,11 +30,6 @@ def order_of_regions(regions: Sequence[BayesErrorBounds]) -> NDArray[np.int64]:
 
     Sorted by the low end of the lower bound's interval; equal ones by the lower bound,
     then by size, then by number. Regions that say little come last, in the same order.
-
-    Parameters
-    ----------
-    regions : sequence of BayesErrorBounds
-        Regions of one task.
     """
     low = np.array([region.lower_interval[0] for region in regions])
     lower = np.array([region.lower for region in regions])

@@ -6,9 +6,9 @@ is sampling error (empirical Bayes, with the moment estimator of DerSimonian and
 [1]_ for the variance between regions). If all regions may well have the same fraction,
 they get it, and smoothing becomes uniform by itself.
 
-A region of few rows that may well be like the others says nothing of its own, shrunk or
-not. It gets their mean, and has no say in what that is: so no handful of rows has the
-largest strength by chance.
+A region of few rows that may well be like the others gets the mean of the others,
+shrunk or not, and does not count in it. So no handful of rows has the largest strength
+by chance.
 
 .. [1] R. DerSimonian and N. Laird, "Meta-analysis in clinical trials", Controlled
    Clinical Trials 7 (1986).
@@ -66,10 +66,9 @@ def shrink_bounds(regions: Sequence[BayesErrorBounds]) -> Shrinkage:
     With the whole's fraction ``m``, a region's fraction ``f`` and its sampling
     variance ``v = m (1 - m) / n_effective``, the new fraction is ``m + t / (t + v) (f -
     m)``, where ``t`` is the variance between regions. The sampling variance is taken
-    at the whole's fraction: a region's own would make those with few crossings, by
-    chance or not, look certain. A region with fewer than 30 rows whose interval holds
-    the mean Bayes error keeps nothing of its own, as long as most rows are in larger
-    ones.
+    at the whole's fraction, because a region's own would make those with few crossings
+    look certain. A region with fewer than 30 rows whose interval holds the mean Bayes
+    error keeps nothing of its own, as long as most rows are in larger regions.
 
     Parameters
     ----------
@@ -121,7 +120,7 @@ def shrink_bounds(regions: Sequence[BayesErrorBounds]) -> Shrinkage:
 def which_count(regions: Sequence[BayesErrorBounds]) -> NDArray[np.bool_]:
     """Return which regions are large, or clearly different from the mean.
 
-    All are, if most rows are in small ones.
+    All of them count if most rows are in small regions.
     """
     sizes = np.array([region.n_samples for region in regions], dtype=np.float64)
     large = sizes >= FEW_ROWS
@@ -133,16 +132,10 @@ def which_count(regions: Sequence[BayesErrorBounds]) -> NDArray[np.bool_]:
     return counts
 
 
-def settled_bayes_error(
+def lower_bounds_that_count(
     regions: Sequence[BayesErrorBounds],
 ) -> NDArray[np.float64]:
-    """Return the regions' lower bounds; of those that do not count, the others' mean.
-
-    Parameters
-    ----------
-    regions : sequence of BayesErrorBounds
-        Regions of one task.
-    """
+    """Return the regions' lower bounds; where they do not count, the others' mean."""
     lower = np.array([region.lower for region in regions])
     counts = which_count(regions)
     sizes = np.array([region.n_samples for region in regions], dtype=np.float64)

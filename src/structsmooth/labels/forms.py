@@ -1,9 +1,4 @@
-"""From strengths to labels, in every form a learner may want.
-
-A strength ``a`` (the paper's alpha) is the probability mass that leaves a sample's
-own class. What PyTorch, Keras and timm call ``label_smoothing`` (epsilon) spreads
-its mass over all K classes, the own one included: ``a = epsilon (K-1)/K``.
-"""
+"""From strengths to labels, in every form a learner may want."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Strengths to compare with: the same everywhere, reversed, and dealt out at random.
+"""Strengths to compare with: the same everywhere, reversed, and shuffled.
 
 At equal mean they tell whether it matters *where* labels are smoothed.
 """

@@ -1,7 +1,7 @@
-"""From what was measured to how much is smoothed: a pure function of both.
+"""From what was measured to how much is smoothed, as a pure function.
 
-This is the one place that says what "auto" and "cautious" come to, what strengths
-follow, and what the strength of another row is. It takes microseconds.
+This is the one place that says what "auto" and "cautious" mean, what strengths follow,
+and what the strength of another row is. It takes microseconds.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from structsmooth.bayes_error.neighborhoods import NOBODY
 from structsmooth.bayes_error.points import Place, Points
 from structsmooth.bayes_error.shrinkage import (
     Shrinkage,
-    settled_bayes_error,
+    lower_bounds_that_count,
     shrink_bounds,
 )
 from structsmooth.errors import InvalidInputError
@@ -162,10 +162,10 @@ def decide(
         shrinkage = shrink_bounds(structure.cluster_bounds)
         bayes_error = shrinkage.bayes_error
     else:
-        bayes_error = settled_bayes_error(structure.cluster_bounds)
+        bayes_error = lower_bounds_that_count(structure.cluster_bounds)
     n_classes = structure.n_classes
-    # The mean is the trees' to say, whatever the strengths follow: neighborhoods
-    # overlap more than the classes do.
+    # The mean comes from the trees, whatever the strengths follow, because
+    # neighborhoods overlap more than the classes do.
     alpha, beta = resolve_alpha_beta(alpha, beta, *_lower_bounds(structure), n_classes)
     where: dict[str, Any] = {"bayes_error": bayes_error, "weights": weights}
     strengths = solve_strengths(**where, alpha=alpha, beta=beta, n_classes=n_classes)

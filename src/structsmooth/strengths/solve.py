@@ -78,10 +78,10 @@ def closed_form_strengths(
     *,
     n_classes: int,
 ) -> NDArray[np.float64]:
-    """Return the paper's closed form, which knows no bounds (closedformsolution).
+    """Return the paper's closed form, which has no bounds (closedformsolution).
 
-    The parameters are those of `solve_strengths`, which equals it wherever all of
-    its values lie in [0, (K-1)/K). For a large beta they do not.
+    The parameters are those of `solve_strengths`, which gives the same wherever all
+    values lie in [0, (K-1)/K). For a large beta they do not.
 
     Examples
     --------
@@ -105,10 +105,10 @@ def strengths_of_others(
     *,
     n_classes: int,
 ) -> NDArray[np.float64]:
-    """Return the strengths of other regions, on the line that the solved ones lie on.
+    """Return the strengths of other regions, by the level of the solved ones.
 
-    A solved strength is ``clip(level + beta/2 K/(K-1) R, 0, cap)``; the level is that
-    of a region that is not clipped.
+    A solved strength is ``clip(level + beta/2 K/(K-1) R, 0, cap)``, so a region that is
+    not clipped tells the level.
     """
     slope = 0.5 * beta * n_classes / (n_classes - 1)
     cap = strength_cap(n_classes, alpha)
@@ -175,8 +175,8 @@ def largest_free_beta(
 ) -> float:
     """Return the largest beta at which no strength is held by a bound.
 
-    Up to there `solve_strengths` is the closed form. Infinite if all Bayes errors
-    are equal, for then every beta gives uniform smoothing.
+    Up to there `solve_strengths` is the closed form. It is infinite if all Bayes errors
+    are equal, because then every beta gives uniform smoothing.
 
     Examples
     --------
@@ -196,10 +196,10 @@ def largest_free_beta(
 
 
 def strength_cap(n_classes: int, alpha: float = 0.0) -> float:
-    """Return the largest strength in use, a hair (2**-20) below (K-1)/K.
+    """Return the largest strength in use, a factor 1 - 2**-20 below (K-1)/K.
 
-    At (K-1)/K all classes are equally likely and the label is lost; the hair can be
-    told from it in float32. A mean alpha closer than that raises the cap to itself.
+    At (K-1)/K all classes are equally likely and the label is lost; the difference
+    survives in float32. A mean alpha above the cap raises it to alpha.
     """
     return max((n_classes - 1) / n_classes * (1.0 - 2.0**-20), alpha)
 
@@ -300,7 +300,7 @@ def _compress_gaps(tilt: NDArray[np.float64], cap: float) -> NDArray[np.float64]
     """Return tilts with the same solution, but no gap wider than twice the cap.
 
     Two regions more than the cap apart are never both between the bounds, so a wider
-    gap says no more. Without it, the digits of a huge beta would swamp the mean.
+    gap changes nothing. With it, the digits of a huge beta would swamp the mean.
     """
     order = np.argsort(tilt, kind="stable")
     gaps = np.diff(tilt[order])
