@@ -5,25 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import zipfile
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
 from structsmooth.errors import FileFormatError
-
-# What parsing can raise if the bytes are not what they should be. An encrypted zip
-# entry is a RuntimeError, one of an unknown kind a NotImplementedError, which is too.
-DAMAGE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    LookupError,
-    ValueError,
-    TypeError,
-    AttributeError,
-    RuntimeError,
-)
 
 
 class OutputError(OSError):
@@ -34,7 +19,11 @@ class OutputError(OSError):
 def reading(
     path: str | os.PathLike[str], damaged: str = "is damaged"
 ) -> Iterator[None]:
-    """Turn the errors of reading a file into a sentence that names the path."""
+    """Turn the errors of reading a file into a sentence that names the path.
+
+    Parsing bytes that are not what they should be can raise almost any error, so all
+    of them mean that the file is damaged.
+    """
     try:
         yield
     except FileFormatError:
@@ -47,9 +36,9 @@ def reading(
         raise FileFormatError(
             f"{path} is damaged, or larger than the memory of this machine"
         ) from error
-    except DAMAGE as error:
-        # The words of NumPy for an array of objects, read at once or memory-mapped.
-        if "allow_pickle" in str(error) or "Python objects" in str(error):
+    except Exception as error:
+        # NumPy's messages for an array of objects, read at once or memory-mapped.
+        if "Object arrays" in str(error) or "Python objects" in str(error):
             damaged = (
                 "holds Python objects, which are never loaded; expected numbers or text"
             )

@@ -35,27 +35,13 @@ def read_dataset(
     features: Sequence[str] | None = None,
     text_labels: bool = False,
 ) -> Dataset:
-    """Read features and labels.
+    """Read features and labels, as the options of the command line say.
 
-    Parameters
-    ----------
-    path : path-like
-        An npz with arrays X and y (or x_train and y_train), an npy with X, or a
-        csv, csv.gz, tsv or parquet table.
-    label : str, optional
-        Column of a table, or array of an npz, that holds the labels.
-    labels : path-like, optional
-        A separate file with the labels: npy, or text with one label on each line.
-    drop : sequence of str
-        Columns of a table that are not features.
-    header : bool, optional
-        Whether the first line of a text table names the columns. By default it does
-        unless all its cells are numbers; without names the columns are 0, 1, ...
-    features : sequence of str, optional
-        The columns of a table that are features, in this order. By default all but
-        the label and the dropped ones.
-    text_labels : bool, default=False
-        Keep labels of text files as text even if they are all numbers.
+    ``label`` is a column of a table or an array of an npz, ``labels`` a separate file:
+    npy, or text with one label on each line. Columns without names are 0, 1, ...
+    ``features`` are the columns to read, in this order; by default all but the label
+    and those in ``drop``. With ``text_labels``, labels of text files stay text even if
+    all are numbers.
     """
     path = Path(path)
     if label is not None and labels is not None:

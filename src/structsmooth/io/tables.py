@@ -153,7 +153,7 @@ def _numbers(
 
 def read_parquet(path: Path, options: TableOptions) -> Dataset:
     """Read a parquet file."""
-    with _parquet_errors(path) as pq:
+    with _reading_parquet(path) as pq:
         table = pq.read_table(path)
     piece = _piece_of_table(table, path, options)
     return Dataset(piece.X, piece.y, piece.feature_names, True)
@@ -161,7 +161,7 @@ def read_parquet(path: Path, options: TableOptions) -> Dataset:
 
 def parquet_pieces(path: Path, options: TableOptions) -> Iterator[Piece]:
     """Read a parquet file some rows at a time."""
-    with _parquet_errors(path) as pq:
+    with _reading_parquet(path) as pq:
         import pyarrow as pa
 
         source = pq.ParquetFile(path)
@@ -172,19 +172,15 @@ def parquet_pieces(path: Path, options: TableOptions) -> Iterator[Piece]:
 
 
 @contextlib.contextmanager
-def _parquet_errors(path: Path) -> Iterator[Any]:
+def _reading_parquet(path: Path) -> Iterator[Any]:
     try:
-        import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
         raise FileFormatError(
             "reading parquet needs pyarrow: pip install 'structsmooth[parquet]'"
         ) from None
-    with reading(path):
-        try:
-            yield pq
-        except (pa.ArrowInvalid, pa.ArrowException) as error:
-            raise FileFormatError(f"{path} is damaged or not a parquet file") from error
+    with reading(path, "is damaged or not a parquet file"):
+        yield pq
 
 
 def _piece_of_table(table: Any, path: Path, options: TableOptions) -> Piece:
