@@ -15,20 +15,13 @@ from typer import Argument, Exit, Option
 UNUSABLE, UNWRITABLE, INTERRUPTED = 3, 4, 130
 
 
-class Learner(StrEnum):
-    """The classifiers that can be compared with and without smoothing."""
-
-    logistic = "logistic"
-    forest = "forest"
-    gradient_boosting = "gradient-boosting"
-    mlp = "mlp"
-    lightgbm = "lightgbm"
-    xgboost = "xgboost"
-    catboost = "catboost"
-
-
+# The classifiers that can be compared with and without smoothing.
+Learner = StrEnum(
+    "Learner",
+    "logistic forest gradient-boosting mlp lightgbm xgboost catboost",
+)
 # The forms in which labels can be written.
-Kind = StrEnum("Kind", ["soft", "sparse", "flipped", "expanded"])
+Kind = StrEnum("Kind", "soft sparse flipped expanded")
 
 KINDS = "An npz, npy, csv, csv.gz, tsv or parquet file"
 Data = Annotated[Path, Argument(metavar="DATA", help=f"{KINDS}.")]

@@ -67,17 +67,12 @@ def write_labels(
 ) -> None:
     """Write the smoothed labels of the rows of a result, or of new rows."""
     from structsmooth.errors import FileFormatError
-    from structsmooth.io.labelfiles import label_columns, soft_columns, write_columns
+    from structsmooth.io.labelfiles import label_columns, write_columns
     from structsmooth.io.readers import read_dataset
     from structsmooth.io.results import read_result
 
     smoother, coded, summary = read_result(result)
-    strengths, soft = smoother.sample_strengths_, None
-    if kind is not Kind.soft and smoother.spread != "even":
-        raise FileFormatError(
-            f"{kind.value} labels have even shares, and {result} was fitted with "
-            "--spread overlap; expected --kind soft"
-        )
+    X = None
     if data is not None:
         dataset = read_dataset(
             data,
@@ -87,22 +82,14 @@ def write_labels(
             features=summary.get("feature_names"),
             text_labels=smoother.classes_.dtype.kind in "OU",
         )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            if kind is Kind.soft:
-                soft = smoother.soft_labels(dataset.X, dataset.y)
-            else:
-                strengths = smoother.predict_strength(dataset.X)
-                coded = smoother.encode(dataset.y, len(strengths))
+        X, coded = dataset.X, smoother.encode(dataset.y, len(dataset.X))
     elif label is not None or labels is not None or header is not None:
         raise FileFormatError(
             "--label, --labels and --header are for rows given with --data"
         )
-    if kind is Kind.soft:
-        soft = smoother.smooth_fitted(coded) if soft is None else soft
-        columns = soft_columns(soft, smoother.classes_)
-    else:
-        columns = label_columns(kind.value, coded, strengths, smoother.classes_, seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        columns = label_columns(smoother, kind.value, coded, X, seed)
     write_columns(output, columns)
     rows = len(next(iter(columns.values())))
     if as_json:

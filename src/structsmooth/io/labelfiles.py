@@ -13,30 +13,42 @@ from structsmooth.errors import FileFormatError
 from structsmooth.io.atomic import written_beside
 from structsmooth.io.codec import write_arrays
 from structsmooth.labels.forms import expand_rows, flip_labels
+from structsmooth.smoother import StructuralSmoother
 
 
 def label_columns(
+    smoother: StructuralSmoother,
     kind: str,
     coded: NDArray[np.int64],
-    strengths: NDArray[np.float64],
-    classes: NDArray[Any],
-    seed: int,
+    X: Any = None,
+    seed: int = 0,
 ) -> dict[str, NDArray[Any]]:
-    """Return the columns of sparse, flipped or expanded labels."""
-    n_classes = len(classes)
+    """Return the columns of one form of the labels of X, or of the training rows.
+
+    The forms are soft, sparse, flipped and expanded.
+    """
+    classes, n_classes = smoother.classes_, len(smoother.classes_)
+    if kind == "soft":
+        soft = (
+            smoother.smooth_fitted(coded)
+            if X is None
+            else smoother.soft_labels(X, classes[coded])
+        )
+        return {str(label): soft[:, k] for k, label in enumerate(classes.tolist())}
+    if smoother.spread != "even":
+        raise FileFormatError(
+            f"{kind} labels have even shares, and the smoother was fitted with "
+            f"--spread {smoother.spread}; expected --kind soft"
+        )
+    strengths = (
+        smoother.sample_strengths_ if X is None else smoother.predict_strength(X)
+    )
     if kind == "sparse":
         return {"label": classes[coded], "strength": strengths}
     if kind == "flipped":
         return {"label": classes[flip_labels(coded, strengths, n_classes, seed)]}
     rows, labels, weights = expand_rows(coded, strengths, n_classes)
     return {"row": rows, "label": classes[labels], "weight": weights}
-
-
-def soft_columns(
-    soft: NDArray[np.float64], classes: NDArray[Any]
-) -> dict[str, NDArray[Any]]:
-    """Return the columns of soft labels, one for each class."""
-    return {str(label): soft[:, k] for k, label in enumerate(classes.tolist())}
 
 
 def write_columns(path: str | Path, columns: dict[str, NDArray[Any]]) -> None:
