@@ -280,7 +280,7 @@ def test_interrupting_leaves_nothing_behind(data, tmp_path, monkeypatch):
     def interrupt(*_args, **_keywords):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("structsmooth.io.results._write_files", interrupt)
+    monkeypatch.setattr("structsmooth.io.results.write_fitted", interrupt)
     before = sorted(tmp_path.rglob("*"))
     got = run_app(app, ["fit", str(data), "-o", str(tmp_path / "o"), "-q"])
     assert got.exit_code == 130

@@ -1,4 +1,4 @@
-"""Reading every kind of file, and saying where it is wrong."""
+"""Reading every kind of file, and errors that say where the fault is."""
 
 import gzip
 
@@ -89,20 +89,18 @@ def test_images_become_rows(tmp_path):
     assert data.X[1].tolist() == list(range(12, 24))
 
 
-def test_npy_with_labels_beside_it(tmp_path, write):
+def test_npy_with_labels_in_another_file(tmp_path, write):
     np.save(tmp_path / "X.npy", X)
     np.save(tmp_path / "y.npy", [1, 2, 1])
-    assert read_dataset(tmp_path / "X.npy", labels=tmp_path / "y.npy").y.tolist() == [
-        1,
-        2,
-        1,
-    ]
     text = write("y.txt", "up\ndown\nup\n")
-    assert read_dataset(tmp_path / "X.npy", labels=text).y.tolist() == [
-        "up",
-        "down",
-        "up",
-    ]
+    marked = write("bom.txt", "\ufeffno\nyes\nno\n")  # with a byte-order mark
+    for labels, expected in (
+        (tmp_path / "y.npy", [1, 2, 1]),
+        (text, ["up", "down", "up"]),
+        (marked, ["no", "yes", "no"]),
+    ):
+        data = read_dataset(tmp_path / "X.npy", labels=labels)
+        assert data.y.tolist() == expected
 
 
 def test_parquet(tmp_path):
@@ -209,14 +207,13 @@ def test_a_parquet_table_with_text_or_gaps_is_refused(tmp_path):
             [9007199254740993, 9007199254740992, 9007199254740992],
         ),
         (["99999999999999999999", "5", "5"], ["99999999999999999999", "5", "5"]),
-        (["1.5", "2", "2"], [1.5, 2.0, 2.0]),  # no classes: refused later on
+        (["1.5", "2", "2"], [1.5, 2.0, 2.0]),  # not classes: refused later
     ],
 )
 def test_different_labels_stay_different(write, cells, expected):
     rows = "\n".join(f"{i},{cell}" for i, cell in enumerate(cells))
-    assert (
-        read_dataset(write("t.csv", "x,y\n" + rows), label="y").y.tolist() == expected
-    )
+    data = read_dataset(write("t.csv", "x,y\n" + rows), label="y")
+    assert data.y.tolist() == expected
 
 
 def test_missing_labels_are_refused_however_they_are_written(write):
@@ -226,7 +223,7 @@ def test_missing_labels_are_refused_however_they_are_written(write):
             read_dataset(path, label="y")
 
 
-def test_a_table_of_text_labels_without_header_needs_saying_so(write):
+def test_a_table_of_text_labels_can_be_said_to_have_no_header(write):
     path = write("t.csv", "5.1,setosa\n4.9,other\n")
     assert read_dataset(path, label="1", header=False).y.tolist() == ["setosa", "other"]
 
@@ -255,10 +252,3 @@ def test_features_are_found_by_name(write):
     assert data.X.tolist() == [[2.0, 1.0], [4.0, 3.0]]
     with pytest.raises(FileFormatError, match="no column 'c'"):
         read_dataset(path, label="y", features=["a", "c"])
-
-
-def test_a_byte_order_mark_in_a_label_file_is_no_label(tmp_path, write):
-    np.save(tmp_path / "X.npy", X)
-    labels = write("y.txt", "\ufeffno\nyes\nno\n")
-    data = read_dataset(tmp_path / "X.npy", labels=labels)
-    assert data.y.tolist() == ["no", "yes", "no"]

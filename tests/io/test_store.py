@@ -71,28 +71,34 @@ def test_the_same_smoother_is_the_same_file(fitted, tmp_path):
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-def rewrite(path, **changes):
-    """Write the archive again with another description."""
+def rewrite(path, description=(), **arrays):
+    """Write the archive again with changes to its description and arrays."""
     with zipfile.ZipFile(path) as bundle:
         parts = {name: bundle.read(name) for name in bundle.namelist()}
-    description = json.loads(parts["smoother.json"]) | changes
-    parts["smoother.json"] = json.dumps(description).encode()
+    changed = json.loads(parts["smoother.json"]) | dict(description)
+    parts["smoother.json"] = json.dumps(changed).encode()
+    for name, array in arrays.items():
+        buffer = io.BytesIO()
+        np.save(buffer, array)
+        parts[f"{name}.npy"] = buffer.getvalue()
     with zipfile.ZipFile(path, "w") as bundle:
         for name, content in parts.items():
             bundle.writestr(name, content)
 
 
-def test_a_file_from_a_newer_version_says_so(fitted, tmp_path):
+@pytest.mark.parametrize(
+    ("description", "message"),
+    [
+        ({"format_version": 99}, "newer structsmooth .*upgrade"),
+        ({"format": "other"}, "not a file that structsmooth has saved"),
+    ],
+)
+def test_a_file_of_a_newer_version_or_another_program(
+    fitted, tmp_path, description, message
+):
     fitted.save(tmp_path / "s")
-    rewrite(tmp_path / "s", format_version=99)
-    with pytest.raises(FileFormatError, match=r"newer structsmooth .*upgrade"):
-        StructuralSmoother.load(tmp_path / "s")
-
-
-def test_a_file_of_another_program_says_so(fitted, tmp_path):
-    fitted.save(tmp_path / "s")
-    rewrite(tmp_path / "s", format="other")
-    with pytest.raises(FileFormatError, match="not a file that structsmooth has saved"):
+    rewrite(tmp_path / "s", description)
+    with pytest.raises(FileFormatError, match=message):
         StructuralSmoother.load(tmp_path / "s")
 
 
@@ -118,20 +124,20 @@ def test_flipped_bytes_never_load_as_something_else(fitted, tmp_path, seed):
         loaded = StructuralSmoother.load(tmp_path / "s")
     except FileFormatError:
         return
-    # Some bytes of a zip file mean nothing to the reader, such as dates.
+    # Some bytes of a zip file, such as dates, are not read.
     assert np.array_equal(loaded.sample_strengths_, fitted.sample_strengths_)
 
 
 def test_pickled_objects_are_never_loaded(fitted, tmp_path):
     fitted.save(tmp_path / "s")
-    with zipfile.ZipFile(tmp_path / "s") as bundle:
-        parts = {name: bundle.read(name) for name in bundle.namelist()}
-    np.save(tmp_path / "evil.npy", np.array([print], dtype=object), allow_pickle=True)
-    parts["classes.npy"] = (tmp_path / "evil.npy").read_bytes()
-    with zipfile.ZipFile(tmp_path / "s", "w") as bundle:
-        for name, content in parts.items():
-            bundle.writestr(name, content)
-    with pytest.raises(FileFormatError, match="damaged"):
+    rewrite(tmp_path / "s", classes=np.array([print], dtype=object))
+    with pytest.raises(FileFormatError, match="Python objects, which are never"):
+        StructuralSmoother.load(tmp_path / "s")
+
+
+def test_a_text_file_is_not_a_smoother(tmp_path):
+    (tmp_path / "s").write_text("hello")
+    with pytest.raises(FileFormatError, match="not a file that structsmooth has saved"):
         StructuralSmoother.load(tmp_path / "s")
 
 
@@ -140,7 +146,7 @@ def test_a_missing_file_says_so(tmp_path):
         StructuralSmoother.load(tmp_path / "nothing")
 
 
-def test_objects_of_the_users_cannot_be_saved_and_nothing_is_written(
+def test_objects_of_the_user_cannot_be_saved_and_nothing_is_written(
     overlapping, tmp_path
 ):
     s = StructuralSmoother(clusterer=KMeans(3, n_init=1)).fit(*overlapping)
@@ -174,18 +180,6 @@ def test_an_unwritable_place_is_named(fitted, tmp_path):
         fitted.save(tmp_path / "missing" / "s")
 
 
-def replace_array(path, name, array):
-    """Write the archive again with another array in it."""
-    with zipfile.ZipFile(path) as bundle:
-        parts = {entry: bundle.read(entry) for entry in bundle.namelist()}
-    buffer = io.BytesIO()
-    np.save(buffer, array)
-    parts[f"{name}.npy"] = buffer.getvalue()
-    with zipfile.ZipFile(path, "w") as bundle:
-        for entry, content in parts.items():
-            bundle.writestr(entry, content)
-
-
 @pytest.mark.parametrize(
     ("name", "array"),
     [
@@ -205,14 +199,14 @@ def replace_array(path, name, array):
 )
 def test_arrays_that_do_not_fit_together_are_refused(fitted, tmp_path, name, array):
     fitted.save(tmp_path / "s")
-    replace_array(tmp_path / "s", name, array)
+    rewrite(tmp_path / "s", **{name: array})
     with pytest.raises(FileFormatError, match="damaged"):
         StructuralSmoother.load(tmp_path / "s")
 
 
 def test_a_file_cannot_put_anything_else_into_the_smoother(fitted, tmp_path):
     fitted.save(tmp_path / "s")
-    rewrite(tmp_path / "s", fitted={"predict_strength": "boo"})
+    rewrite(tmp_path / "s", {"fitted": {"predict_strength": "boo"}})
     loaded = StructuralSmoother.load(tmp_path / "s")
     assert "predict_strength" not in vars(loaded)
 
@@ -226,19 +220,16 @@ SAVED = Path(__file__).parents[1] / "saved"
 def test_files_of_the_first_version_still_load(name):
     loaded = StructuralSmoother.load(SAVED / f"{name}-0.1.0.zip")
     expected = np.load(SAVED / "expected-0.1.0.npz")
+    X, new = expected["X"], expected["new"]
+    if name == "shrunk":
+        X, new = (pd.DataFrame(a, columns=loaded.feature_names_in_) for a in (X, new))
     assert loaded.alpha_ == expected[f"{name}_alpha"]
     np.testing.assert_array_equal(
         loaded.sample_strengths_, expected[f"{name}_strengths"]
     )
-    new = expected["new"]
-    if name == "shrunk":
-        new = pd.DataFrame(new, columns=loaded.feature_names_in_)
     np.testing.assert_allclose(
         loaded.predict_strength(new), expected[f"{name}_new"], atol=1e-12
     )
-    X = expected["X"]
-    if name == "shrunk":
-        X = pd.DataFrame(X, columns=loaded.feature_names_in_)
     y = loaded.classes_[expected["y"]]
     assert loaded.soft_labels(X, y).shape == (240, 3)
 
@@ -251,12 +242,7 @@ def test_what_was_measured_is_decided_upon_again_without_another_fit(overlapping
         expected = other.fit(X, y).sample_strengths_
         again = StructuralSmoother(**settings).fit_structure(once.structure_)
         np.testing.assert_array_equal(again.sample_strengths_, expected)
-        decision = decide(
-            once.structure_,
-            other.alpha,
-            other.beta,
-            shrink=other.shrink,
-        )
+        decision = decide(once.structure_, other.alpha, other.beta, shrink=other.shrink)
         np.testing.assert_array_equal(decision.strengths, again.strengths_)
 
 

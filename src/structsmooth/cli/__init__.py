@@ -3,7 +3,7 @@
 Results go to standard output, progress and messages to standard error. Heavy
 modules are imported inside the commands, so that ``--help`` answers at once.
 
-Exit codes: 0 done, 1 a fault of this program, 2 wrong usage, 3 data or settings that
+Exit codes: 0 done, 1 a bug in this program, 2 wrong usage, 3 data or settings that
 cannot be used, 4 output that cannot be written, 130 interrupted.
 """
 
@@ -50,11 +50,11 @@ def root(
 def main() -> None:
     """Run the command ``structsmooth``."""
     for stream in (sys.stdout, sys.stderr):
-        # A terminal that cannot show a character gets another one, not an error.
+        # A character that the terminal cannot show is replaced, not an error.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
         app()
     except BrokenPipeError:
-        # Whoever reads the output has had enough; nothing more can be told to them.
+        # The reader of the output has closed the pipe: print nothing more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

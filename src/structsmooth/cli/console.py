@@ -1,4 +1,4 @@
-"""What the command line shows: tables and sentences for a person at a screen."""
+"""What the command line prints for people: tables and sentences."""
 
 from __future__ import annotations
 
@@ -21,34 +21,31 @@ def print_summary(
 ) -> None:
     """Print what a fit has found, the cluster table first."""
     console = Console(highlight=False)
-    confidence = summary["bayes_error"]["confidence"]
+    bounds, bias = summary["bayes_error"], summary["bayes_error_bias"]
+    strength = summary["strength"]
     table = Table(
         title=f"{escape(summary['data'])}: {summary['n_samples']} rows, "
         f"{len(summary['classes'])} classes, {summary['n_clusters']} clusters",
         box=SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
     )
+    n_little = sum(row["says_little"] for row in rows)
+    # The column of classes gives way on a narrow screen: the others are 58 characters
+    # wide, or 69 with the remark.
+    room = console.width - (69 if n_little else 58)
+    interval = f"{bounds['confidence']:.0%} interval"
     table.add_column("cluster", justify="right", no_wrap=True)
     table.add_column("rows", justify="right", no_wrap=True)
-    n_little = sum(row["says_little"] for row in rows)
-    # The one column that gives way on a narrow screen; the others take 58 places, and
-    # a remark nine.
-    room = console.width - (69 if n_little else 58)
     table.add_column("classes", no_wrap=True, max_width=max(9, room))
-    table.add_column("Bayes error, %", justify="right", no_wrap=True)
-    table.add_column(f"{confidence:.0%} interval", justify="right", no_wrap=True)
-    table.add_column("strength", justify="right", no_wrap=True)
+    for title in ("Bayes error, %", interval, "strength"):
+        table.add_column(title, justify="right", no_wrap=True)
     if n_little:
         table.add_column("", no_wrap=True)
     shown = rows if len(rows) <= MOST_ROWS else rows[:12] + [{}] + rows[-5:]
     for row in shown:
-        table.add_row(*(_cells(row, n_little > 0) if row else ["..."] * 6))
+        table.add_row(*(_cells(row) if row else ["..."] * 6)[: len(table.columns)])
     console.print(table)
-    if n_little:
-        console.print(_about_little(n_little), soft_wrap=True)
 
-    bounds, bias = summary["bayes_error"], summary["bayes_error_bias"]
-    strength = summary["strength"]
     pairs = ", ".join(
         f"{_text(p['classes'][0])} and {_text(p['classes'][1])} "
         f"({p['share']:.0%} of the crossing edges)"
@@ -56,8 +53,9 @@ def print_summary(
     )
     lines = [
         f"Estimated Bayes error: {_percent(bounds['lower'])} to "
-        f"{_percent(bounds['upper'])}. Good for comparing regions; in many dimensions "
-        "it comes out too high, so it is no limit to what a classifier can reach.",
+        f"{_percent(bounds['upper'])}. It is for comparing clusters: in many "
+        "dimensions it is too high, so it is not a limit to what a classifier can "
+        "reach.",
         f"Classes that overlap most: {pairs}." if pairs else "No classes overlap.",
         f"Strengths: {strength['smallest']:.3f} to {strength['largest']:.3f}, mean "
         f"{strength['mean']:.3f} (uniform label_smoothing="
@@ -69,6 +67,8 @@ def print_summary(
     ]
     if summary["n_suspects"] is not None:
         lines.insert(-1, _about_suspects(summary["n_suspects"]))
+    if n_little:
+        lines.insert(0, _about_little(n_little))
     for line in lines:
         console.print(line, soft_wrap=True)
 
@@ -78,8 +78,8 @@ def _about_suspects(number: int) -> str:
         return "No label looks like a mistake."
     labels = "1 label looks" if number == 1 else f"{number} labels look"
     return (
-        f"{labels} like a mistake, for the neighbors agree on another one: "
-        "suspects.csv. Look before you change any."
+        f"{labels} like a mistake, because the neighbors agree on another one: see "
+        "suspects.csv, and check before you change any."
     )
 
 
@@ -92,20 +92,20 @@ def _about_little(n_clusters: int) -> str:
     )
 
 
-def _cells(row: dict[str, Any], with_remark: bool) -> list[str]:
-    cells = [
+def _cells(row: dict[str, Any]) -> list[str]:
+    return [
         str(row["cluster"]),
         str(row["size"]),
         _text(row["classes"]),
         _range(row["bayes_error_lower"], row["bayes_error_upper"]),
         _range(row["interval_low"], row["interval_high"]),
         f"{row['strength']:.4f}",
+        "few rows" if row["says_little"] else "",
     ]
-    return [*cells, "few rows" if row["says_little"] else ""] if with_remark else cells
 
 
 def _text(value: Any) -> str:
-    """Return a name of the user's so that it neither colors nor moves the screen."""
+    """Return a user's name so that it neither colors nor moves the screen."""
     return escape("".join(c if c.isprintable() else "?" for c in str(value)))
 
 
@@ -118,7 +118,7 @@ def _percent(value: float) -> str:
 
 
 def print_comparison(name: str, result: Comparison, output: Path | None) -> None:
-    """Print a comparison: the verdict, means, then differences one by one."""
+    """Print a comparison: means, differences, findings, and the verdict."""
     console = Console(highlight=False)
     facts = result.description
     n_seeds = len(result.values("none", "error"))
@@ -138,7 +138,7 @@ def print_comparison(name: str, result: Comparison, output: Path | None) -> None
 
 
 def _table(rows: list[list[str]], n_names: int) -> Table:
-    """Return rows, the first of them a header, with names on the left."""
+    """Return a table of rows, the first of them the header, with names on the left."""
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     header, *body = rows
     for number, title in enumerate(header):

@@ -1,14 +1,15 @@
-"""One way to write down what was measured and decided: arrays by name.
+"""Everything that is saved or sent, as arrays by name, and files of such arrays.
 
-All files and messages that hold a structure use it: a saved smoother, the spill
-directory of a fit out of core, Spark's models and workers. For JSON, arrays become
-lists by `to_plain` and arrays again by `from_plain`, every digit of them.
+Saved smoothers, the views of reports, the spill directory of a fit out of core and
+Spark's models and workers use it. For JSON, arrays become lists and back, exactly.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import zipfile
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,33 +28,64 @@ from structsmooth.structure import Structure
 
 Arrays = dict[str, NDArray[Any]]
 
+# Larger arrays, in bytes, are not compressed: that would take longer than it saves.
+LARGEST_COMPRESSED = 10**7
 # Fields of BayesErrorBounds that are stacked over the clusters as they are.
 _STACKED = [
     field.name
     for field in dataclasses.fields(BayesErrorBounds)
     if not field.name.startswith("crossing_") or field.name == "crossing_fraction"
 ]
-_DECIDED = ("alpha", "beta", "bias", "uniform_bias")
+DECIDED = ("alpha", "beta", "bias", "uniform_bias")
 
 
-def to_plain(arrays: Arrays) -> dict[str, Any]:
-    """Return arrays as JSON can hold them."""
+def write_arrays(
+    path: Path, arrays: Arrays, others: dict[str, bytes] | None = None
+) -> None:
+    """Write an npz file with other entries first, always the same bytes."""
+    with zipfile.ZipFile(path, "w") as bundle:
+        for name, content in (others or {}).items():
+            bundle.writestr(_zip_entry(name, len(content)), content)
+        for name, array in arrays.items():
+            # Streamed, because an array can be a memory map larger than memory.
+            values = np.asarray(array)
+            entry = _zip_entry(f"{name}.npy", values.nbytes)
+            with bundle.open(entry, "w", force_zip64=True) as stream:
+                np.lib.format.write_array(stream, values, allow_pickle=False)
+
+
+def _zip_entry(name: str, n_bytes: int) -> zipfile.ZipInfo:
+    # A fixed date, so that the same arrays make the same file.
+    entry = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+    if n_bytes <= LARGEST_COMPRESSED:
+        entry.compress_type = zipfile.ZIP_DEFLATED
+    return entry
+
+
+def read_arrays(path: Path) -> dict[str, Any]:
+    """Return the arrays of an npz file by name, and its other entries as bytes."""
+    with np.load(path, allow_pickle=False) as bundle:
+        return {name: bundle[name] for name in bundle.files}
+
+
+def arrays_to_lists(arrays: Arrays) -> dict[str, Any]:
+    """Return arrays in a form that JSON can hold."""
     return {
         name: [str(array.dtype), list(array.shape), array.ravel().tolist()]
         for name, array in arrays.items()
     }
 
 
-def from_plain(plain: dict[str, Any]) -> Arrays:
-    """Return the arrays that `to_plain` was given."""
+def arrays_from_lists(lists: dict[str, Any]) -> Arrays:
+    """Return the arrays that `arrays_to_lists` was given."""
     return {
         name: np.array(values, dtype=dtype).reshape(shape)
-        for name, (dtype, shape, values) in plain.items()
+        for name, (dtype, shape, values) in lists.items()
     }
 
 
 def structure_to_arrays(structure: Structure) -> Arrays:
-    """Return all of a structure."""
+    """Return a structure as arrays."""
     arrays = {
         "n_features": np.array(structure.n_features),
         **assigner_to_arrays(structure.regions.assigner),
@@ -63,16 +95,16 @@ def structure_to_arrays(structure: Structure) -> Arrays:
     arrays["region_centers"] = structure.regions.centers
     arrays["region_of_cluster"] = structure.regions.region_of_cluster
     arrays["region_n_merged"] = np.array(structure.regions.n_merged)
-    arrays |= _fields_of(structure.reduction, "reduction")
+    arrays |= fields_to_arrays(structure.reduction, "reduction_")
     arrays |= _classes_to_arrays(structure.classes)
     if structure.points is not None:
-        arrays |= _fields_of(structure.points, "points")
+        arrays |= fields_to_arrays(structure.points, "points_")
     if structure.given is not None:
         arrays |= {f"given_{k}": v for k, v in structure.given._asdict().items()}
     if structure.suspects is not None:
         place = np.searchsorted(structure.classes, structure.suspects.likely)
         numbered = dataclasses.replace(structure.suspects, likely=place)
-        arrays |= _fields_of(numbered, "suspects")
+        arrays |= fields_to_arrays(numbered, "suspects_")
     return arrays
 
 
@@ -85,7 +117,7 @@ def structure_from_arrays(arrays: Arrays) -> Structure:
     if "given_clusters" in arrays:
         given = Place(*(arrays[f"given_{field}"] for field in Place._fields))
     if "suspects_rows" in arrays:
-        numbered = _from_fields(Suspects, arrays, "suspects")
+        numbered = fields_from_arrays(Suspects, arrays, "suspects_")
         suspects = dataclasses.replace(numbered, likely=classes[numbered.likely])
     return Structure(
         classes=classes,
@@ -106,8 +138,8 @@ def structure_from_arrays(arrays: Arrays) -> Structure:
 
 
 def decision_to_arrays(decision: Decision) -> Arrays:
-    """Return all of a decision that does not follow from the structure."""
-    arrays = {name: np.array(getattr(decision, name)) for name in _DECIDED}
+    """Return what does not follow from the structure, as arrays."""
+    arrays = {name: np.array(getattr(decision, name)) for name in DECIDED}
     arrays["shrink"] = np.array(decision.shrink)
     arrays["is_of_samples"] = np.array(decision.is_of_samples)
     arrays["strengths"] = decision.strengths
@@ -125,7 +157,7 @@ def decision_from_arrays(arrays: Arrays, structure: Structure) -> Decision:
     elif shrink:
         shrinkage = shrink_bounds(structure.cluster_bounds)
     return Decision(
-        **{name: float(arrays[name]) for name in _DECIDED},
+        **{name: float(arrays[name]) for name in DECIDED},
         bayes_error=arrays["bayes_error"],
         weights=weights,
         strengths=strengths,
@@ -137,24 +169,26 @@ def decision_from_arrays(arrays: Arrays, structure: Structure) -> Decision:
 
 def reduction_from_arrays(arrays: Arrays) -> LinearReduction:
     """Return the reduction of a structure."""
-    reduction: LinearReduction = _from_fields(LinearReduction, arrays, "reduction")
+    reduction: LinearReduction = fields_from_arrays(
+        LinearReduction, arrays, "reduction_"
+    )
     return reduction
 
 
 def assigner_to_arrays(assigner: Assigner) -> Arrays:
-    """Return all of an assigner that the library has made itself."""
-    return _fields_of(assigner, "assigner")
+    """Return an assigner that the library has made itself, as arrays."""
+    return fields_to_arrays(assigner, "assigner_")
 
 
 def assigner_from_arrays(arrays: Arrays) -> Assigner:
     """Return the assigner that `assigner_to_arrays` was given."""
     kind = NearestCenter if "assigner_centers" in arrays else GaussianAssigner
-    assigner: Assigner = _from_fields(kind, arrays, "assigner")
+    assigner: Assigner = fields_from_arrays(kind, arrays, "assigner_")
     return assigner
 
 
 def bounds_to_arrays(bounds: Sequence[BayesErrorBounds]) -> Arrays:
-    """Return the bounds of several regions of one task."""
+    """Return the bounds of several regions of one task, as arrays."""
     arrays = {
         f"bounds_{name}": np.array([getattr(b, name) for b in bounds])
         for name in _STACKED
@@ -173,7 +207,7 @@ def bounds_from_arrays(arrays: Arrays) -> tuple[BayesErrorBounds, ...]:
     bounds = []
     for region in range(len(pairs)):
         values = {
-            name: _plain(arrays[f"bounds_{name}"][region])
+            name: _to_python(arrays[f"bounds_{name}"][region])
             for name in _STACKED
             if name != "class_counts"
         }
@@ -188,25 +222,25 @@ def bounds_from_arrays(arrays: Arrays) -> tuple[BayesErrorBounds, ...]:
     return tuple(bounds)
 
 
-def _plain(value: Any) -> Any:
+def _to_python(value: Any) -> Any:
     return tuple(value.tolist()) if np.ndim(value) else value.item()
 
 
-def _fields_of(part: Any, name: str) -> Arrays:
-    """Return the fields of a part, as far as they are there."""
+def fields_to_arrays(part: Any, prefix: str = "") -> Arrays:
+    """Return those fields of a dataclass that are not None, as arrays."""
     if not dataclasses.is_dataclass(part):
-        raise InvalidInputError(f"{type(part).__name__} cannot be written down")
+        raise InvalidInputError(f"{type(part).__name__} cannot be saved")
     values = {f.name: getattr(part, f.name) for f in dataclasses.fields(part)}
     return {
-        f"{name}_{field}": np.asarray(value)
+        prefix + field: np.asarray(value)
         for field, value in values.items()
         if value is not None
     }
 
 
-def _from_fields(kind: Any, arrays: Arrays, name: str) -> Any:
-    """Return a part from its fields; those that are single numbers as numbers."""
-    values = {f.name: arrays.get(f"{name}_{f.name}") for f in dataclasses.fields(kind)}
+def fields_from_arrays(kind: Any, arrays: Arrays, prefix: str = "") -> Any:
+    """Return a dataclass from its fields; those that are single numbers as numbers."""
+    values = {f.name: arrays.get(prefix + f.name) for f in dataclasses.fields(kind)}
     return kind(
         **{
             field: value.item() if value is not None and value.ndim == 0 else value
@@ -231,7 +265,7 @@ def _classes_to_arrays(classes: NDArray[Any]) -> Arrays:
 def _points_from_arrays(arrays: Arrays) -> Points | None:
     if "points_features" not in arrays:
         return None
-    # Files of 0.1.0 know neither: no row is known when it comes back.
+    # Files of 0.1.0 hold neither, so that none of their rows is recognized.
     n_rows, n_classes = len(arrays["points_labels"]), int(arrays["points_n_classes"])
     absent = {
         "points_keys": np.zeros(n_rows, dtype=np.uint64),
@@ -239,5 +273,5 @@ def _points_from_arrays(arrays: Arrays) -> Points | None:
     }
     if "points_reliability" in arrays:
         absent["points_measured_reliability"] = arrays["points_reliability"]
-    points: Points = _from_fields(Points, absent | arrays, "points")
+    points: Points = fields_from_arrays(Points, absent | arrays, "points_")
     return points

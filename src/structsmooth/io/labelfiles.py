@@ -1,4 +1,4 @@
-"""Smoothed labels as files in the form a training program wants."""
+"""Smoothed labels as files, in the forms that training programs read."""
 
 from __future__ import annotations
 
@@ -11,36 +11,38 @@ from numpy.typing import NDArray
 
 from structsmooth.errors import FileFormatError
 from structsmooth.io.atomic import written_beside
-from structsmooth.io.store import write_arrays
+from structsmooth.io.codec import write_arrays
 from structsmooth.labels.forms import expand_rows, flip_labels
+from structsmooth.smoother import StructuralSmoother
 
 
 def label_columns(
+    smoother: StructuralSmoother,
     kind: str,
     coded: NDArray[np.int64],
-    strengths: NDArray[np.float64],
-    classes: NDArray[Any],
-    seed: int,
+    X: Any = None,
+    seed: int = 0,
 ) -> dict[str, NDArray[Any]]:
-    """Return the columns of a label file.
+    """Return the columns of one form of the labels of X, or of the training rows.
 
-    Parameters
-    ----------
-    kind : {"sparse", "flipped", "expanded"}
-        Which form; see `soft_columns` for soft labels.
-    coded, strengths : ndarray of shape (n,)
-        Class numbers and strengths.
-    classes : ndarray of shape (K,)
-        The labels themselves.
-    seed : int
-        For "flipped".
-
-    Returns
-    -------
-    dict of str to ndarray
-        Columns of equal length. Where there is a label it is the user's own.
+    The forms are soft, sparse, flipped and expanded.
     """
-    n_classes = len(classes)
+    classes, n_classes = smoother.classes_, len(smoother.classes_)
+    if kind == "soft":
+        soft = (
+            smoother.smooth_fitted(coded)
+            if X is None
+            else smoother.soft_labels(X, classes[coded])
+        )
+        return {str(label): soft[:, k] for k, label in enumerate(classes.tolist())}
+    if smoother.spread != "even":
+        raise FileFormatError(
+            f"{kind} labels have even shares, and the smoother was fitted with "
+            f"--spread {smoother.spread}; expected --kind soft"
+        )
+    strengths = (
+        smoother.sample_strengths_ if X is None else smoother.predict_strength(X)
+    )
     if kind == "sparse":
         return {"label": classes[coded], "strength": strengths}
     if kind == "flipped":
@@ -49,21 +51,14 @@ def label_columns(
     return {"row": rows, "label": classes[labels], "weight": weights}
 
 
-def soft_columns(
-    soft: NDArray[np.float64], classes: NDArray[Any]
-) -> dict[str, NDArray[Any]]:
-    """Return the columns of soft labels, one for each class."""
-    return {str(label): soft[:, k] for k, label in enumerate(classes.tolist())}
-
-
 def write_columns(path: str | Path, columns: dict[str, NDArray[Any]]) -> None:
     """Write columns to csv (with a header), npz (by name) or npy (stacked)."""
     target = Path(path)
     kind = target.suffix.lower()
     if kind not in (".csv", ".npz", ".npy"):
         raise FileFormatError(f"{target} must end in .csv, .npz or .npy")
-    columns = {name: _without_objects(array) for name, array in columns.items()}
-    if kind == ".npy" and len({array.dtype.kind for array in columns.values()}) > 1:
+    arrays = [c.astype(str) if c.dtype.kind == "O" else c for c in columns.values()]
+    if kind == ".npy" and len({array.dtype.kind for array in arrays}) > 1:
         raise FileFormatError(
             f"{target}: an npy file holds one kind of number, and this form of labels "
             "has several; write a .csv or .npz"
@@ -73,17 +68,10 @@ def write_columns(path: str | Path, columns: dict[str, NDArray[Any]]) -> None:
             with temporary.open("w", newline="", encoding="utf-8") as stream:
                 writer = csv.writer(stream)
                 writer.writerow(columns)
-                lists = [array.tolist() for array in columns.values()]
-                writer.writerows(zip(*lists, strict=True))
-            return
-        if kind == ".npz":
-            write_arrays(temporary, columns)
-            return
-        arrays = list(columns.values())
-        stacked = np.column_stack(arrays) if len(arrays) > 1 else arrays[0]
-        with temporary.open("wb") as binary:
-            np.save(binary, stacked, allow_pickle=False)
-
-
-def _without_objects(array: NDArray[Any]) -> NDArray[Any]:
-    return array.astype(str) if array.dtype.kind == "O" else array
+                writer.writerows(zip(*(a.tolist() for a in arrays), strict=True))
+        elif kind == ".npz":
+            write_arrays(temporary, dict(zip(columns, arrays, strict=True)))
+        else:
+            stacked = np.column_stack(arrays) if len(arrays) > 1 else arrays[0]
+            with temporary.open("wb") as binary:
+                np.save(binary, stacked, allow_pickle=False)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from structsmooth.bayes_error.bounds import BayesErrorBounds
 from structsmooth.bayes_error.ranking import order_of_regions, says_little
 from structsmooth.errors import FileFormatError
-from structsmooth.io.atomic import OutputError, wrapped_errors
+from structsmooth.io.atomic import OutputError, reading, wrapped_errors
 from structsmooth.io.store import FILE_NAME, versions
 from structsmooth.io.tables import Dataset
 from structsmooth.report import Report, build_report, make_view, write_report
@@ -35,7 +35,7 @@ SUMMARY = "summary.json"
 SUSPECTS = "suspects.csv"
 FORMAT = "structsmooth.result"
 UNFINISHED = ".unfinished-"
-# What an earlier fit, or a report of it, may have left, and would contradict this one.
+# Files of an earlier fit, or of its report, that would contradict a new result.
 OF_EARLIER_FITS = {
     "soft_labels.npy",
     "clusters.npy",
@@ -49,12 +49,12 @@ WITHOUT_VIEW = (
     f"{VIEW_NAME}, or an older one; it was written by an earlier version. Fit again to "
     "see them."
 )
-# Larger soft labels are left to `structsmooth labels`; float32, in bytes.
+# In bytes, as float32; larger soft labels are left to `structsmooth labels`.
 LARGEST_SOFT_LABELS = 2 * 1024**3
 
 
 def cluster_table(smoother: StructuralSmoother) -> list[dict[str, Any]]:
-    """Return one row for each cluster, those that are hard for certain first."""
+    """Return one row for each cluster, those that are certainly hard first."""
     rows = []
     little = says_little(smoother.cluster_bounds_)
     for cluster in order_of_regions(smoother.cluster_bounds_):
@@ -78,7 +78,7 @@ def cluster_table(smoother: StructuralSmoother) -> list[dict[str, Any]]:
 
 
 def _describe_classes(bounds: BayesErrorBounds, classes: NDArray[Any]) -> str:
-    """Return the largest classes of a region with their shares, as text."""
+    """Return the largest classes of a cluster with their shares, as text."""
     order = np.argsort(-bounds.class_counts, kind="stable")
     order = order[bounds.class_counts[order] > 0]
     share = bounds.class_counts / bounds.n_samples
@@ -89,41 +89,38 @@ def _describe_classes(bounds: BayesErrorBounds, classes: NDArray[Any]) -> str:
 def suspect_table(
     smoother: StructuralSmoother, coded: NDArray[np.int64]
 ) -> list[dict[str, Any]]:
-    """Return one row for each label that looks like a mistake, the surest first."""
+    """Return one row for each suspect label, the most certain first."""
     suspects = smoother.suspects_
     if suspects is None:
         return []
-    return [
-        {
-            "row": int(row),
-            "label": _plain(smoother.classes_[coded[row]]),
-            "likely": _plain(likely),
-            "agreement": float(agreement),
-        }
-        for row, likely, agreement in zip(
-            suspects.rows, suspects.likely, suspects.agreement, strict=True
-        )
-    ]
+    columns = {
+        "row": suspects.rows,
+        "label": smoother.classes_[coded[suspects.rows]],
+        "likely": suspects.likely,
+        "agreement": suspects.agreement,
+    }
+    cells = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in cells]
 
 
 def overlapping_pairs(
     smoother: StructuralSmoother, most: int = 5
 ) -> list[dict[str, Any]]:
-    """Return the pairs of classes joined by most tree edges."""
+    """Return the pairs of classes that most tree edges join."""
     whole = smoother.bayes_error_bounds_
-    order = np.argsort(-whole.crossing_counts, kind="stable")[:most]
+    counts = whole.crossing_counts
     return [
         {
-            "classes": [_plain(c) for c in smoother.classes_[whole.crossing_pairs[i]]],
-            "edges": float(whole.crossing_counts[i]),
-            "share": float(whole.crossing_counts[i] / whole.crossing_counts.sum()),
+            "classes": smoother.classes_[whole.crossing_pairs[i]].tolist(),
+            "edges": float(counts[i]),
+            "share": float(counts[i] / counts.sum()),
         }
-        for i in order
+        for i in np.argsort(-counts, kind="stable")[:most]
     ]
 
 
 def summarize(smoother: StructuralSmoother, notes: list[str]) -> dict[str, Any]:
-    """Return all of a fit that is not an array, ready for JSON."""
+    """Return the numbers, settings and versions of a fit, ready for JSON."""
     whole: BayesErrorBounds = smoother.bayes_error_bounds_
     n_classes = len(smoother.classes_)
     settings = {
@@ -132,13 +129,12 @@ def summarize(smoother: StructuralSmoother, notes: list[str]) -> dict[str, Any]:
         else repr(value)
         for name, value in smoother.get_params(deep=False).items()
     }
-    saved = 0.0
-    if smoother.uniform_bias_ > 0:
-        saved = 1.0 - smoother.bias_ / smoother.uniform_bias_
+    uniform = smoother.uniform_bias_
+    saved = 1.0 - smoother.bias_ / uniform if uniform > 0 else 0.0
     return {
         "n_samples": whole.n_samples,
         "n_features": int(smoother.n_features_in_),
-        "classes": [_plain(label) for label in smoother.classes_],
+        "classes": smoother.classes_.tolist(),
         "n_clusters": len(smoother.strengths_),
         "n_clusters_merged": smoother.structure_.regions.n_merged,
         "alpha": smoother.alpha_,
@@ -157,7 +153,7 @@ def summarize(smoother: StructuralSmoother, notes: list[str]) -> dict[str, Any]:
         },
         "bayes_error_bias": {
             "structural": smoother.bias_,
-            "uniform": smoother.uniform_bias_,
+            "uniform": uniform,
             "saved": saved,
         },
         "overlapping_classes": overlapping_pairs(smoother),
@@ -170,55 +166,48 @@ def summarize(smoother: StructuralSmoother, notes: list[str]) -> dict[str, Any]:
 
 def write_results(
     directory: str | Path,
-    smoother: StructuralSmoother,
-    coded: NDArray[np.int64] | None,
     summary: dict[str, Any],
-    view: View | None = None,
-    write_files: Callable[[Path], list[str]] | None = None,
+    write_files: Callable[[Path], list[str]],
 ) -> dict[str, Any]:
     """Write a result directory and return its summary.
 
-    All files are written to a folder inside the directory and moved when they are
-    complete, the summary last: what has a summary is complete. An earlier result is
-    replaced; any other directory with something in it is left alone. ``write_files``
-    writes all but the summary into a folder and returns the names; by default it is
-    given what is in memory.
+    ``write_files`` writes all but the summary into a given folder and returns the
+    names. That folder is inside the directory; the files are moved out of it when they
+    are complete, the summary last: a result with a summary is complete. An earlier
+    result is replaced; any other directory with files in it is left alone.
     """
     target = Path(directory)
     check_target(target)
     with wrapped_errors(target):
         is_new = not target.exists()
         target.mkdir(parents=True, exist_ok=True)
-        workshop = Path(tempfile.mkdtemp(dir=target, prefix=UNFINISHED))
+        unfinished = Path(tempfile.mkdtemp(dir=target, prefix=UNFINISHED))
     try:
         with wrapped_errors(target):
-            if write_files is not None:
-                files = write_files(workshop)
-            else:
-                files = _write_files(workshop, smoother, coded, view)
+            files = write_files(unfinished)
             summary = {"format": FORMAT, **summary, "files": files}
             text = json.dumps(summary, indent=1, default=str) + "\n"
-            (workshop / SUMMARY).write_text(text, encoding="utf-8")
+            (unfinished / SUMMARY).write_text(text, encoding="utf-8")
     except BaseException:
-        shutil.rmtree(workshop, ignore_errors=True)
+        shutil.rmtree(unfinished, ignore_errors=True)
         if is_new:
             with contextlib.suppress(OSError):
                 target.rmdir()
         raise
-    # If this is cut short, the workshop stays and tells the next fit what happened.
+    # If this is interrupted, the folder stays and shows that the result is ours.
     with wrapped_errors(target):
         (target / SUMMARY).unlink(missing_ok=True)
-        for name in [*summary["files"], SUMMARY]:
-            (workshop / name).replace(target / name)
-        for name in OF_EARLIER_FITS - set(summary["files"]):
+        for name in [*files, SUMMARY]:
+            (unfinished / name).replace(target / name)
+        for name in OF_EARLIER_FITS - set(files):
             (target / name).unlink(missing_ok=True)
-        for unfinished in target.glob(UNFINISHED + "*"):
-            shutil.rmtree(unfinished, ignore_errors=True)
+        for folder in target.glob(UNFINISHED + "*"):
+            shutil.rmtree(folder, ignore_errors=True)
     return summary
 
 
 def check_target(target: Path) -> None:
-    """Refuse to write where something else lies; cheap, so do it before the work."""
+    """Refuse a place that cannot be written to, or that holds other files."""
     with wrapped_errors(target):
         if target.exists() and not target.is_dir():
             raise OutputError(
@@ -239,7 +228,7 @@ _EFFECTIVE_IDS = os.access in os.supports_effective_ids
 
 
 def _is_ours(directory: Path) -> bool:
-    """Whether a directory holds a result of ours, finished or not."""
+    """Whether a directory holds a result of this program, finished or not."""
     if any(directory.glob(UNFINISHED + "*")):
         return True
     try:
@@ -252,16 +241,13 @@ def _is_ours(directory: Path) -> bool:
 def read_summary(directory: str | Path) -> dict[str, Any]:
     """Read the summary of a result."""
     source = Path(directory)
-    try:
-        text = (source / SUMMARY).read_text(encoding="utf-8")
-    except OSError:
+    if not (source / SUMMARY).is_file():
         raise FileFormatError(
             f"{source} is not a result of 'structsmooth fit': it has no {SUMMARY}"
-        ) from None
-    try:
+        )
+    with reading(source):
+        text = (source / SUMMARY).read_text(encoding="utf-8")
         summary: dict[str, Any] = json.loads(text)
-    except ValueError as error:
-        raise FileFormatError(f"{source} is damaged") from error
     return summary
 
 
@@ -272,12 +258,9 @@ def read_result(
     source = Path(directory)
     summary = read_summary(source)
     smoother = StructuralSmoother.load(source / FILE_NAME)
-    try:
-        coded = check_codes(
-            np.load(source / "labels.npy", allow_pickle=False), len(smoother.classes_)
-        )
-    except (ValueError, OSError, EOFError, MemoryError, OverflowError) as error:
-        raise FileFormatError(f"{source} is damaged") from error
+    with reading(source / "labels.npy"):
+        coded = np.load(source / "labels.npy", allow_pickle=False)
+        coded = check_codes(coded, len(smoother.classes_))
     if len(coded) != len(smoother.sample_strengths_):
         raise FileFormatError(f"{source} is damaged: its files do not fit together")
     return smoother, coded, summary
@@ -286,11 +269,11 @@ def read_result(
 def view_of_dataset(
     smoother: StructuralSmoother, dataset: Dataset, images: Any = None
 ) -> View:
-    """Look at the rows for a report, as images if they are given or the rows are."""
+    """Return the view of the rows, with pictures if there are images."""
     shape = dataset.sample_shape
     if images is None and shape is not None and image_layout(shape) is not None:
         images = dataset.X.reshape(len(dataset.X), *shape)
-    return make_view(smoother, dataset.X, dataset.labels, images)
+    return make_view(smoother, dataset.X, dataset.y, images)
 
 
 def report_of_result(
@@ -314,36 +297,32 @@ def report_of_result(
     return report, *write_report(report, page)
 
 
-def _write_files(
+def write_fitted(
     directory: Path,
     smoother: StructuralSmoother,
-    coded: Any,
-    view: View | None,
+    coded: NDArray[np.int64],
+    view: View | None = None,
 ) -> list[str]:
-    smoother.save(directory / FILE_NAME)
-    np.save(directory / "labels.npy", coded)
+    """Write all files of a fit in memory but the summary, and return their names."""
+    names = ["strengths.npy"]
     np.save(directory / "strengths.npy", smoother.sample_strengths_)
-    write_cluster_table(directory, smoother)
-    names = ["strengths.npy", "clusters.csv", FILE_NAME, "labels.npy"]
-    if smoother.suspects_ is not None and len(smoother.suspects_):
-        _write_csv(directory / SUSPECTS, suspect_table(smoother, coded))
-        names.insert(2, SUSPECTS)
-    n_classes = len(smoother.classes_)
-    if len(coded) * n_classes * 4 <= LARGEST_SOFT_LABELS:
+    if len(coded) * len(smoother.classes_) * 4 <= LARGEST_SOFT_LABELS:
         soft = smoother.smooth_fitted(coded)
         np.save(directory / "soft_labels.npy", soft.astype(np.float32))
-        names.insert(1, "soft_labels.npy")
+        names.append("soft_labels.npy")
+    write_cluster_table(directory, smoother)
+    names.append("clusters.csv")
+    suspects = suspect_table(smoother, coded)
+    if suspects:
+        _write_csv(directory / SUSPECTS, suspects)
+        names.append(SUSPECTS)
+    smoother.save(directory / FILE_NAME)
+    np.save(directory / "labels.npy", coded)
+    names += [FILE_NAME, "labels.npy"]
     if view is not None:
         save_view(view, directory / VIEW_NAME)
         names.append(VIEW_NAME)
     return names
-
-
-def _write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, fieldnames=list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
 
 
 def write_cluster_table(directory: Path, smoother: StructuralSmoother) -> None:
@@ -351,5 +330,8 @@ def write_cluster_table(directory: Path, smoother: StructuralSmoother) -> None:
     _write_csv(directory / "clusters.csv", cluster_table(smoother))
 
 
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
+def _write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, fieldnames=list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)

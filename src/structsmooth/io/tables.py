@@ -8,6 +8,8 @@ from __future__ import annotations
 import contextlib
 import csv
 import gzip
+import itertools
+import re
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,159 +20,114 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.errors import FileFormatError
+from structsmooth.io.atomic import reading
 
 CSV_ROWS = 20_000
 PARQUET_ROWS = 65_536
+_INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 
 
 @dataclass(frozen=True)
 class Dataset:
     """Features and labels as read from a file.
 
-    Attributes
-    ----------
-    X : ndarray of shape (n, d)
-        Features, each row flattened.
-    y : ndarray of shape (n,) or None
-        Labels, if there are any.
-    feature_names : list of str or None
-        Column names of a table.
-    is_table : bool
-        Whether it came from a table, whose columns may have different units.
-    sample_shape : tuple of int or None
-        Shape of a sample before it was flattened, if that was more than a row.
+    X has one flattened row for each sample; ``sample_shape`` is the shape before, if it
+    had several dimensions. The columns of a table may have different units.
     """
 
     X: NDArray[Any]
-    y: NDArray[Any] | None
+    y: Any
     feature_names: list[str] | None = None
     is_table: bool = False
     sample_shape: tuple[int, ...] | None = None
 
-    @property
-    def labels(self) -> NDArray[Any]:
-        """The labels of a data set that must have them."""
-        if self.y is None:
-            raise FileFormatError("the data have no labels")
-        return self.y
 
-
-class Wish(NamedTuple):
-    """Which columns of a table the user wants, and how."""
+class TableOptions(NamedTuple):
+    """Which columns of a table to read, and how; see `read_dataset`."""
 
     label: str | None
-    drop: tuple[str, ...]
-    features: Sequence[str] | None
-    text_labels: bool
+    drop: tuple[str, ...] = ()
+    header: bool | None = None
+    features: Sequence[str] | None = None
+    text_labels: bool = False
 
 
 class Piece(NamedTuple):
-    """Some rows of a table: features, labels as they stand, names of the features."""
+    """Some rows of a table; the labels of a csv file are still text."""
 
     X: NDArray[np.float64]
     y: Any
     feature_names: list[str]
 
 
-def read_csv(path: Path, wish: Wish, header: bool | None) -> Dataset:
+def read_csv(path: Path, options: TableOptions) -> Dataset:
     """Read a text table, compressed or not."""
-    pieces = list(csv_pieces(path, wish, header))
+    pieces = list(csv_pieces(path, options))
     y = None
-    if wish.label is not None:
+    if options.label is not None:
         cells = [cell for piece in pieces for cell in piece.y]
-        y = labels_from_text(cells, path, wish.text_labels)
+        y = labels_from_text(cells, path, options.text_labels)
     X = np.concatenate([piece.X for piece in pieces])
     return Dataset(X, y, pieces[0].feature_names, True)
 
 
-def csv_pieces(path: Path, wish: Wish, header: bool | None) -> Iterator[Piece]:
+def csv_pieces(path: Path, options: TableOptions) -> Iterator[Piece]:
     """Read a text table some rows at a time, its labels as text."""
     opened = gzip.open if path.name.lower().endswith(".gz") else open
-    try:
-        with opened(path, "rt", encoding="utf-8-sig", newline="") as stream:
-            yield from _parse_csv(stream, path, wish, header)
-    except UnicodeDecodeError:
-        raise FileFormatError(f"{path} is not a text file in UTF-8") from None
-    except (EOFError, gzip.BadGzipFile, zlib.error):
-        raise FileFormatError(f"{path} is damaged or not a gzip file") from None
-    except csv.Error as error:
-        raise FileFormatError(f"{path} is not a csv file: {error}") from None
+    with reading(path), opened(path, "rt", encoding="utf-8-sig", newline="") as stream:
+        try:
+            yield from _parse_csv(stream, path, options)
+        except UnicodeDecodeError:
+            raise FileFormatError(f"{path} is not a text file in UTF-8") from None
+        except (EOFError, gzip.BadGzipFile, zlib.error):
+            raise FileFormatError(f"{path} is damaged or not a gzip file") from None
+        except csv.Error as error:
+            raise FileFormatError(f"{path} is not a csv file: {error}") from None
 
 
-def _parse_csv(
-    stream: Any, path: Path, wish: Wish, header: bool | None
-) -> Iterator[Piece]:
-    lines = _Numbered(stream)
-    reader = csv.reader(lines, delimiter=_delimiter(lines), strict=True)
+def _parse_csv(stream: Any, path: Path, options: TableOptions) -> Iterator[Piece]:
+    lines = [next(stream, "")]
+    while lines[-1].isspace():
+        lines.append(next(stream, ""))
+    # The first line that is not blank shows, outside quotes, what separates the cells.
+    unquoted = "".join(lines[-1].split('"')[::2])
+    delimiter = max(",;\t", key=unquoted.count)
+    lines_again = itertools.chain(lines, stream)
+    reader = csv.reader(lines_again, delimiter=delimiter, strict=True)
     first = next((row for row in reader if any(cell.strip() for cell in row)), None)
     if first is None:
         raise FileFormatError(f"{path} is empty, expected a header and rows")
-    if header is None:
-        header = not all(_is_number(cell) for cell in first)
-    names = (
-        [c.strip() for c in first] if header else [str(i) for i in range(len(first))]
-    )
-    columns, label_column = _choose_columns(names, wish, path)
+    has_header = options.header
+    if has_header is None:
+        has_header = not all(_is_number(cell) for cell in first)
+    names = [c.strip() if has_header else str(i) for i, c in enumerate(first)]
+    columns, label_column = _choose_columns(names, options, path)
     chosen = [names[column] for column in columns]
-    chunk: list[list[str]] = [] if header else [first]
-    first_of_chunk = 0
+    rows: list[list[str]] = [] if has_header else [first]
+    n_before = 0
 
     def convert() -> Piece:
-        cells = None
+        labels = None
         if label_column is not None:
-            cells = [row[label_column].strip() for row in chunk]
-            refuse_missing(cells, path, first_of_chunk)
-        return Piece(
-            _numbers(chunk, columns, names, path, first_of_chunk), cells, chosen
-        )
+            labels = [row[label_column].strip() for row in rows]
+            refuse_missing(labels, path, n_before)
+        return Piece(_numbers(rows, columns, names, path, n_before), labels, chosen)
 
     for row in reader:
         if not row:
             continue
         if len(row) != len(names):
             raise FileFormatError(
-                f"{path}, line {lines.number}: expected {len(names)} "
+                f"{path}, line {reader.line_num}: expected {len(names)} "
                 f"cells as in the first line, got {len(row)}"
             )
-        chunk.append(row)
-        if len(chunk) == CSV_ROWS:
+        rows.append(row)
+        if len(rows) == CSV_ROWS:
             yield convert()
-            first_of_chunk += len(chunk)
-            chunk = []
-    if chunk or first_of_chunk == 0:
+            n_before += len(rows)
+            rows = []
+    if rows or n_before == 0:
         yield convert()
-
-
-class _Numbered:
-    """The lines of a stream, counted, with a look at the first."""
-
-    def __init__(self, stream: Any) -> None:
-        self.number = 0
-        self._lines = iter(stream)
-        self._ahead: list[str] = []
-
-    def look(self) -> str:
-        """Return the first line with something in it, without taking it."""
-        while not self._ahead or not self._ahead[-1].strip():
-            line = next(self._lines, None)
-            if line is None:
-                return ""
-            self._ahead.append(line)
-        return self._ahead[-1]
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        line = self._ahead.pop(0) if self._ahead else next(self._lines)
-        self.number += 1
-        return line
-
-
-def _delimiter(lines: _Numbered) -> str:
-    """Return what separates the cells of the first line, outside quotes."""
-    outside = "".join(lines.look().split('"')[::2])
-    return max(",;\t", key=outside.count)
 
 
 def _numbers(
@@ -178,110 +135,98 @@ def _numbers(
     columns: list[int],
     names: list[str],
     path: Path,
-    first_row: int,
+    n_before: int,
 ) -> NDArray[np.float64]:
     cells = [[row[column] for column in columns] for row in rows]
     try:
         return np.array(cells, dtype=np.float64).reshape(len(rows), len(columns))
     except ValueError:
-        for i, row in enumerate(cells):
-            for column, cell in zip(columns, row, strict=True):
-                if not _is_number(cell):
+        for number, row in enumerate(rows, n_before + 1):
+            for column in columns:
+                if not _is_number(row[column]):
                     raise FileFormatError(
-                        f"{path}, row {first_row + i + 1}, column {names[column]!r}: "
-                        f"expected a number, got {cell!r} (leave a column out with "
-                        "--drop)"
+                        f"{path}, row {number}, column {names[column]!r}: expected a "
+                        f"number, got {row[column]!r} (leave a column out with --drop)"
                     ) from None
         raise
 
 
-def read_parquet(path: Path, wish: Wish) -> Dataset:
+def read_parquet(path: Path, options: TableOptions) -> Dataset:
     """Read a parquet file."""
-    with _parquet_errors(path) as pq:
+    with _reading_parquet(path) as pq:
         table = pq.read_table(path)
-    piece = _piece_of_table(table, path, wish)
+    piece = _piece_of_table(table, path, options)
     return Dataset(piece.X, piece.y, piece.feature_names, True)
 
 
-def parquet_pieces(path: Path, wish: Wish) -> Iterator[Piece]:
+def parquet_pieces(path: Path, options: TableOptions) -> Iterator[Piece]:
     """Read a parquet file some rows at a time."""
-    with _parquet_errors(path) as pq:
+    with _reading_parquet(path) as pq:
         import pyarrow as pa
 
         source = pq.ParquetFile(path)
         # One batch after the other: reading ahead would hold whole row groups.
         for batch in source.iter_batches(PARQUET_ROWS, use_threads=False):
             if batch.num_rows:
-                yield _piece_of_table(pa.Table.from_batches([batch]), path, wish)
+                yield _piece_of_table(pa.Table.from_batches([batch]), path, options)
 
 
 @contextlib.contextmanager
-def _parquet_errors(path: Path) -> Iterator[Any]:
+def _reading_parquet(path: Path) -> Iterator[Any]:
     try:
-        import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
         raise FileFormatError(
             "reading parquet needs pyarrow: pip install 'structsmooth[parquet]'"
         ) from None
-    try:
+    with reading(path, "is damaged or not a parquet file"):
         yield pq
-    except (pa.ArrowInvalid, pa.ArrowException) as error:
-        raise FileFormatError(f"{path} is damaged or not a parquet file") from error
 
 
-def _piece_of_table(table: Any, path: Path, wish: Wish) -> Piece:
-    import pyarrow as pa
+def _piece_of_table(table: Any, path: Path, options: TableOptions) -> Piece:
+    from pyarrow import types
 
     names = [str(name) for name in table.column_names]
-    columns, label_column = _choose_columns(names, wish, path)
+    columns, label_column = _choose_columns(names, options, path)
     features = []
     for column in columns:
-        values = table.column(column)
-        if not (
-            pa.types.is_integer(values.type)
-            or pa.types.is_floating(values.type)
-            or pa.types.is_boolean(values.type)
-        ):
+        values, where = table.column(column), f"{path}, column {names[column]!r}"
+        kinds = (types.is_integer, types.is_floating, types.is_boolean)
+        if not any(is_kind(values.type) for is_kind in kinds):
             raise FileFormatError(
-                f"{path}, column {names[column]!r}: expected numbers, got "
-                f"{values.type} (leave a column out with --drop)"
+                f"{where}: expected numbers, got {values.type} (leave a column out "
+                "with --drop)"
             )
         if values.null_count:
-            raise FileFormatError(
-                f"{path}, column {names[column]!r}: {values.null_count} values missing"
-            )
+            raise FileFormatError(f"{where}: {values.null_count} values are missing")
         features.append(np.asarray(values.to_numpy(), dtype=np.float64))
     y = None
     if label_column is not None:
         values = table.column(label_column)
         if values.null_count:
-            raise FileFormatError(f"{path}, column {wish.label!r}: labels are missing")
+            raise FileFormatError(
+                f"{path}, column {options.label!r}: labels are missing"
+            )
         y = np.array(values.to_pylist())
-    X = np.column_stack(features)
-    return Piece(X, y, [names[column] for column in columns])
+    return Piece(np.column_stack(features), y, [names[column] for column in columns])
 
 
 def _choose_columns(
-    names: list[str], wish: Wish, path: Path
+    names: list[str], options: TableOptions, path: Path
 ) -> tuple[list[int], int | None]:
     """Return the positions of the features and of the label."""
-    label = wish.label
+    label, drop, features = options.label, options.drop, options.features
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise FileFormatError(f"{path} has two columns named {twice!r}")
-    for name in [
-        *wish.drop,
-        *(wish.features or ()),
-        *([] if label is None else [label]),
-    ]:
+    for name in (*drop, *(features or ()), *(() if label is None else (label,))):
         if name not in names:
             listed = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
             raise FileFormatError(f"{path} has no column {name!r}; it has {listed}")
-    if wish.features is not None:
-        columns = [names.index(name) for name in wish.features]
+    if features is not None:
+        columns = [names.index(name) for name in features]
     else:
-        columns = [i for i, n in enumerate(names) if n != label and n not in wish.drop]
+        columns = [i for i, n in enumerate(names) if n != label and n not in drop]
         if "" in (names[i] for i in columns):
             raise FileFormatError(
                 f"{path} has a column without a name, perhaps row numbers; leave it "
@@ -293,10 +238,10 @@ def _choose_columns(
 
 
 def labels_from_text(cells: list[str], path: Path, as_text: bool) -> NDArray[Any]:
-    """Return whole numbers if all labels are and none would become another's.
+    """Return integers if all labels are, and different labels stay different.
 
-    Fractions come back as numbers too: they are no classes, and whoever encodes them
-    says so.
+    Fractions become numbers too: they are not classes, and are refused when the labels
+    are encoded. Everything else stays text.
     """
     refuse_missing(cells, path)
     distinct = set(cells)
@@ -307,8 +252,8 @@ def labels_from_text(cells: list[str], path: Path, as_text: bool) -> NDArray[Any
     if not all(value.is_integer() for value in values.values()):
         return np.array([values[cell] for cell in cells])
     if any(cell.lstrip("+-").isdigit() for cell in distinct):
-        # Written as whole numbers: only as Python writes them, so not 007.
-        if any(cell != str(_whole(cell)) for cell in distinct):
+        # Written as integers: only as Python writes them, so not 007.
+        if not all(_INTEGER.fullmatch(c) and abs(int(c)) < 2**63 for c in distinct):
             return text
         return np.array([int(cell) for cell in cells], dtype=np.int64)
     is_exact = all(abs(value) < 2**53 for value in values.values())
@@ -317,19 +262,11 @@ def labels_from_text(cells: list[str], path: Path, as_text: bool) -> NDArray[Any
     return np.array([int(values[cell]) for cell in cells], dtype=np.int64)
 
 
-def refuse_missing(cells: list[str], path: Path, first_row: int = 0) -> None:
-    """Refuse text labels that are not there; the first is that of ``first_row``."""
-    for row, cell in enumerate(cells, first_row + 1):
+def refuse_missing(cells: list[str], path: Path, n_before: int = 0) -> None:
+    """Refuse missing labels; ``n_before`` is the number of labels before these."""
+    for row, cell in enumerate(cells, n_before + 1):
         if not cell or cell.lower() == "nan":
             raise FileFormatError(f"{path}: the label of row {row} is missing")
-
-
-def _whole(cell: str) -> int | None:
-    try:
-        value = int(cell)
-    except ValueError:
-        return None
-    return value if abs(value) < 2**63 else None
 
 
 def _is_number(cell: str) -> bool:

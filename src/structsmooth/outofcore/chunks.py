@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from structsmooth.errors import FileFormatError, InvalidInputError
 from structsmooth.io.readers import as_rows, read_npy
-from structsmooth.io.tables import Piece, Wish, csv_pieces, parquet_pieces
+from structsmooth.io.tables import Piece, TableOptions, csv_pieces, parquet_pieces
 from structsmooth.outofcore.labels import LabelCoder, label_pieces
 from structsmooth.outofcore.request import PARQUET, Request, files_of
 from structsmooth.outofcore.spill import Spill
@@ -62,13 +62,7 @@ class ArraySource:
         return rows.reshape(count, *whole.shape[1:])
 
     def _open(self) -> Any:
-        if self._path is None:
-            return self._array
-        try:
-            return read_npy(self._path)
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise FileFormatError(f"cannot read {self._path}: {reason}") from None
+        return self._array if self._path is None else read_npy(self._path)
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Return some rows, converted as for a fit in memory."""
@@ -148,19 +142,13 @@ def _copy_table(request: Request, spill: Spill) -> None:
 
 def _table_pieces(request: Request) -> Iterator[Piece]:
     """Give the rows of all files; the first one says which columns are features."""
-    wish = Wish(request.label, request.drop, None, False)
+    options = TableOptions(request.label, request.drop, request.header)
     for path in files_of(Path(request.data)):
-        if path.name.lower().endswith(PARQUET):
-            pieces = parquet_pieces(path, wish)
-        else:
-            pieces = csv_pieces(path, wish, request.header)
-        try:
-            for piece in pieces:
-                wish = wish._replace(features=piece.feature_names)
-                yield piece
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise FileFormatError(f"cannot read {path}: {reason}") from None
+        is_parquet = path.name.lower().endswith(PARQUET)
+        read_pieces = parquet_pieces if is_parquet else csv_pieces
+        for piece in read_pieces(path, options):
+            options = options._replace(features=piece.feature_names)
+            yield piece
 
 
 def _code_labels(labels: Any, spill: Spill, n_rows: int, names: list[str]) -> None:

@@ -56,7 +56,7 @@ def write_result(
         summary["memory"] = {"limit": limit, "peak": peak_memory()}
         return [*names, "clusters.csv", FILE_NAME]
 
-    write_results(target, smoother, None, summary, write_files=write_files)
+    write_results(target, summary, write_files)
     _map_rows(smoother, target)
 
 

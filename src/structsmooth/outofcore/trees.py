@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from structsmooth.bayes_error.bounds import BayesErrorBounds, region_bounds
 from structsmooth.io.codec import (
+    arrays_from_lists,
+    arrays_to_lists,
     bounds_from_arrays,
     bounds_to_arrays,
-    from_plain,
-    to_plain,
 )
 from structsmooth.outofcore.spill import Spill
 from structsmooth.support.groups import order_by_group
@@ -111,7 +111,7 @@ def bound_regions(
         For `region_bounds`.
     """
     bounds = {
-        entry["region"]: bounds_from_arrays(from_plain(entry["bounds"]))[0]
+        entry["region"]: bounds_from_arrays(arrays_from_lists(entry["bounds"]))[0]
         for entry in spill.entries(BOUNDS)
     }
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
@@ -139,7 +139,7 @@ def bound_regions(
         batch_size=1,
     )(delayed(one_region)(region) for region in left)
     for region, found in results:
-        plain = to_plain(bounds_to_arrays([found]))
+        plain = arrays_to_lists(bounds_to_arrays([found]))
         spill.append(BOUNDS, {"region": region, "bounds": plain})
         bounds[region] = found
         stage.advance()

@@ -23,7 +23,7 @@ from structsmooth.cluster.regions import (
     resolve_n_clusters,
 )
 from structsmooth.errors import SampledClustersWarning
-from structsmooth.io.codec import bounds_from_arrays, from_plain
+from structsmooth.io.codec import arrays_from_lists, bounds_from_arrays
 from structsmooth.reduce import LinearReduction
 from structsmooth.settings import check_settings
 from structsmooth.smoother import StructuralSmoother
@@ -187,7 +187,9 @@ def _bounds(
         .collect()
     )
     by_region = {
-        row["region"]: bounds_from_arrays(from_plain(json.loads(row["bounds"])))[0]
+        row["region"]: bounds_from_arrays(arrays_from_lists(json.loads(row["bounds"])))[
+            0
+        ]
         for row in found
     }
     # Of a sample the fraction counts; what is known of all rows is told of all.

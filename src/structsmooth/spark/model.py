@@ -26,14 +26,14 @@ from structsmooth.bayes_error.bounds import BayesErrorBounds
 from structsmooth.cluster.regions import Regions
 from structsmooth.errors import FileFormatError
 from structsmooth.io.codec import (
+    arrays_from_lists,
+    arrays_to_lists,
     assigner_from_arrays,
     decision_from_arrays,
     decision_to_arrays,
-    from_plain,
     reduction_from_arrays,
     structure_from_arrays,
     structure_to_arrays,
-    to_plain,
 )
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.spark import workers
@@ -181,7 +181,7 @@ def _to_json(smoother: StructuralSmoother) -> str:
             "format": FORMAT,
             "version": FORMAT_VERSION,
             "settings": smoother.get_params(deep=False),
-            "arrays": to_plain(arrays),
+            "arrays": arrays_to_lists(arrays),
         }
     )
 
@@ -190,7 +190,7 @@ def _from_json(plain: dict[str, Any]) -> StructuralSmoother:
     smoother = StructuralSmoother(**plain["settings"])
     if plain["version"] == 1:
         return _from_first_format(smoother, plain)
-    arrays = from_plain(plain["arrays"])
+    arrays = arrays_from_lists(plain["arrays"])
     structure = structure_from_arrays(arrays)
     return smoother.fit_structure(structure, decision_from_arrays(arrays, structure))
 

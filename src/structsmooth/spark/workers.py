@@ -13,7 +13,7 @@ from pyspark.sql.functions import pandas_udf
 from threadpoolctl import threadpool_limits
 
 from structsmooth.bayes_error.bounds import region_bounds
-from structsmooth.io.codec import bounds_to_arrays, to_plain
+from structsmooth.io.codec import arrays_to_lists, bounds_to_arrays
 
 BOUNDS_SCHEMA = "region int, bounds string"
 
@@ -60,7 +60,7 @@ def bounder(
             bounds = region_bounds(
                 np.ascontiguousarray(X[order]), coded[order], **settings
             )
-        text = json.dumps(to_plain(bounds_to_arrays([bounds])))
+        text = json.dumps(arrays_to_lists(bounds_to_arrays([bounds])))
         return pd.DataFrame({"region": [rows["region"].iloc[0]], "bounds": [text]})
 
     return bound

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 
 def order_by_group(groups: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the rows, those of the first group first, each group's in their order."""
+    """Return the row numbers sorted by group, and in order within each group."""
     if groups.size and groups.min() >= 0 and groups.max() < 2**16:
-        groups = groups.astype(np.uint16)  # which NumPy sorts by counting, much faster
+        groups = groups.astype(np.uint16)  # NumPy's radix sort is much faster
     return np.argsort(groups, kind="stable")
 
 
 def rows_of_groups(groups: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Return the rows of each group 0, 1, ... in their order."""
+    """Return the row numbers of each group 0, 1, ..., in order."""
     return np.split(order_by_group(groups), np.cumsum(np.bincount(groups))[:-1])

@@ -1,9 +1,8 @@
-"""How kernels are compiled: numba, without the interpreter's lock, and cached.
+"""How kernels are compiled: by numba, without the interpreter's lock, and cached.
 
-The compiled code is kept where numba keeps it: in ``NUMBA_CACHE_DIR`` if that is set,
-else in ``__pycache__`` beside the source, else, for an installation that cannot be
-written to, in the user's cache directory. Where none of these can be written, kernels
-are compiled anew in every process.
+numba keeps the compiled code in ``NUMBA_CACHE_DIR`` if that is set, else in
+``__pycache__`` beside the source, else in the user's cache directory. Where none of
+these is writable, kernels are compiled anew in every process.
 """
 
 from __future__ import annotations
@@ -24,11 +23,7 @@ def kernel(**options: Any) -> Callable[[Function], Function]: ...
 def kernel(function: Any = None, **options: Any) -> Any:
     """Compile a function of arrays and numbers, as ``numba.njit`` does."""
     if function is None:
-        return lambda function: _compile(function, options)
-    return _compile(function, options)
-
-
-def _compile(function: Any, options: dict[str, Any]) -> Any:
+        return lambda function: kernel(function, **options)
     try:
         return njit(nogil=True, cache=True, **options)(function)
     except RuntimeError:  # numba found no place for a cache
@@ -36,7 +31,7 @@ def _compile(function: Any, options: dict[str, Any]) -> Any:
 
 
 def is_compiled(function: Any) -> bool:
-    """Whether a kernel has been compiled here before, for some type of array.
+    """Whether a kernel is compiled or cached for some type of array.
 
     Another type, or a newer source, may still need a compilation.
     """

@@ -1,9 +1,9 @@
-"""Independent tasks side by side: in threads, or wherever joblib is told to run them.
+"""Independent tasks in parallel: in threads, or wherever joblib is told to run them.
 
-Our kernels release the interpreter's lock, so threads are the default. joblib looks for
-finished work a hundred times a second, which for many small trees is a tenth of the
-whole; so in threads the tasks do without it. Every other backend that
-`joblib.parallel_config` names is joblib's to run.
+Kernels release the interpreter's lock, so threads are the default. They are run here
+rather than by joblib, whose polling for finished work, a hundred times a second, takes
+a tenth of the time of many small trees. Every other backend that
+`joblib.parallel_config` names is left to joblib.
 """
 
 from __future__ import annotations
@@ -29,33 +29,23 @@ def side_by_side(
     share_memory: bool = False,
     ahead: int | None = None,
 ) -> Iterator[Result]:
-    """Give the results in the order of the tasks, as they come.
+    """Yield the result of each task, in the order of the tasks.
 
-    Parameters
-    ----------
-    work : callable
-        What to do with a task; it runs in other threads or processes.
-    tasks : iterable
-        What to do it with.
-    n_jobs : int or None
-        How many at once, as in joblib.
-    share_memory : bool
-        Whether a task writes where this process reads, so that threads it must be.
-    ahead : int, optional
-        Tasks that may be taken before the first result is, for each job; for tasks
-        and results that are large. By default all.
+    ``share_memory`` is for work that writes to arrays of this process: it runs in
+    threads whatever the backend. ``ahead`` is how many tasks for each job may be taken
+    before the first result is, if tasks or results are large; by default all.
     """
-    wish: dict[str, Any] = (
+    backend_options: dict[str, Any] = (
         {"require": "sharedmem"} if share_memory else {"prefer": "threads"}
     )
-    backend, _ = get_active_backend(**wish)
+    backend, _ = get_active_backend(**backend_options)
     n_threads = effective_n_jobs(n_jobs)
     if n_threads > 1 and type(backend) is ThreadingBackend:
         limit = math.inf if ahead is None else ahead * n_threads
         return _in_threads(work, tasks, n_threads, limit)
     if ahead is not None:
-        wish["pre_dispatch"] = f"{ahead} * n_jobs"
-    run = Parallel(n_jobs=n_jobs, return_as="generator", **wish)
+        backend_options["pre_dispatch"] = f"{ahead} * n_jobs"
+    run = Parallel(n_jobs=n_jobs, return_as="generator", **backend_options)
     results: Iterator[Result] = run(delayed(work)(task) for task in tasks)
     return results
 
@@ -75,5 +65,5 @@ def _in_threads(
             waiting.append(pool.submit(work, task))
         while waiting:
             yield waiting.popleft().result()
-    finally:  # after an error or an interrupt, what was not begun never is
+    finally:  # after an error or an interrupt, tasks that wait are never begun
         pool.shutdown(cancel_futures=True)

@@ -1,8 +1,8 @@
-"""A number for what a row holds, by which it is known when it comes back.
+"""Keys of rows, by which a row of the fit is recognized when it is passed again.
 
-The sum, modulo 2**64, of a hash of each feature that is not zero, and so the same for
-sparse and dense rows, float32 and float64, and whatever other rows come along. Two
-different rows have the same number in one of 10**19 cases.
+A key is the sum, modulo 2**64, of a hash of each feature that is not zero. So sparse
+and dense rows, float32 and float64, have the same key whatever other rows come with
+them; two different rows share one with a probability of about 10**-19.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 def row_keys(X: Any) -> NDArray[np.uint64]:
-    """Return the number of each row of checked features."""
+    """Return the key of each row of checked features."""
     if sp.issparse(X):
         if not X.has_canonical_format:
             X = X.copy()
@@ -30,7 +30,7 @@ def row_keys(X: Any) -> NDArray[np.uint64]:
 
 
 def groups_of_keys(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return for each row the first one with the same key."""
+    """Return for each row the number of the first row with the same key."""
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
     return np.asarray(first[group])
 
@@ -38,10 +38,10 @@ def groups_of_keys(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
 def halves_of_rows(
     keys: NDArray[np.uint64], coded: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Return which of two random halves each row belongs to, in whatever order.
+    """Return which of two random halves each row belongs to.
 
-    It depends on what a row holds, its label included, and on how many equal ones come
-    before it, which are all the same.
+    The order of the rows does not matter: a draw depends on the key and the class of a
+    row, and on how many equal rows come before it, which are interchangeable.
     """
     order = np.lexsort((coded, keys))
     new = np.ones(len(order), dtype=bool)
@@ -54,24 +54,27 @@ def halves_of_rows(
 
 @kernel
 def _mix(value: Any) -> Any:
-    """Return the bits well stirred, as the generator splitmix64 does."""
+    """Return the bits well mixed, as the generator splitmix64 does."""
     value = (value ^ (value >> np.uint64(30))) * _FIRST
     value = (value ^ (value >> np.uint64(27))) * _SECOND
     return value ^ (value >> np.uint64(31))
 
 
 @kernel
+def _hash(value: Any, column: Any) -> Any:
+    """Return the hash of a feature; of zero, whatever its sign, it is 0."""
+    if value == 0.0:
+        return np.uint64(0)
+    bits = np.float64(value).view(np.uint64)
+    return _mix(bits + np.uint64(column + 1) * _GOLDEN)
+
+
+@kernel
 def _of_dense(X: NDArray[Any]) -> NDArray[np.uint64]:
-    keys = np.zeros(X.shape[0], dtype=np.uint64)
-    value = np.empty(1, dtype=np.float64)
-    bits = value.view(np.uint64)
+    keys = np.full(X.shape[0], _GOLDEN)  # so that no key is 0
     for i in range(X.shape[0]):
-        total = _GOLDEN  # so that no row has the number 0
         for j in range(X.shape[1]):
-            if X[i, j] != 0.0:  # minus zero is zero
-                value[0] = X[i, j]
-                total += _mix(bits[0] + np.uint64(j + 1) * _GOLDEN)
-        keys[i] = total
+            keys[i] += _hash(X[i, j], j)
     return keys
 
 
@@ -79,17 +82,10 @@ def _of_dense(X: NDArray[Any]) -> NDArray[np.uint64]:
 def _of_sparse(
     data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any]
 ) -> NDArray[np.uint64]:
-    n_rows = len(indptr) - 1
-    keys = np.zeros(n_rows, dtype=np.uint64)
-    value = np.empty(1, dtype=np.float64)
-    bits = value.view(np.uint64)
-    for i in range(n_rows):
-        total = _GOLDEN  # so that no row has the number 0
-        for place in range(indptr[i], indptr[i + 1]):
-            if data[place] != 0.0:
-                value[0] = data[place]
-                total += _mix(bits[0] + np.uint64(indices[place] + 1) * _GOLDEN)
-        keys[i] = total
+    keys = np.full(len(indptr) - 1, _GOLDEN)  # so that no key is 0
+    for i in range(len(keys)):
+        for at in range(indptr[i], indptr[i + 1]):
+            keys[i] += _hash(data[at], indices[at])
     return keys
 
 

@@ -1,6 +1,6 @@
-"""Checks of what comes in, so that every stage can trust its arrays.
+"""Checks of arguments, so that every stage can trust its arrays.
 
-A message is one sentence that names the argument, what came and what was expected.
+A message is one sentence that names the argument, what was given and what was expected.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ def check_features(
 ) -> Any:
     """Return X as a two-dimensional float array (or CSR matrix) without NaN or inf.
 
-    With an estimator its ``n_features_in_`` and ``feature_names_in_`` are set
+    With an estimator, its ``n_features_in_`` and ``feature_names_in_`` are set
     (``reset=True``) or compared (``reset=False``), as everywhere in scikit-learn.
-    Of data read in pieces, ``first_row`` is the number of a piece's first row.
+    ``first_row`` is the number of the first row if X is one piece of the data.
     """
     if not sp.issparse(X):
         _check_shape_and_kind(X)
     options: dict[str, Any] = {
         "accept_sparse": "csr" if accept_sparse else False,
         "dtype": [np.float64, np.float32],
-        "ensure_all_finite": False,  # ours below says where
+        "ensure_all_finite": False,  # _check_finite also says where
         "ensure_min_samples": min_rows,
     }
     try:
@@ -58,16 +58,15 @@ def check_features(
 
 
 def _check_shape_and_kind(X: Any) -> None:
-    array = X if hasattr(X, "shape") and hasattr(X, "ndim") else None
-    if array is None:
-        try:
-            array = np.asarray(X)
-        except ValueError:
-            raise InvalidInputError(
-                "X must be a table of numbers with rows of equal length, "
-                "got a ragged sequence"
-            ) from None
-    kinds = {np.dtype(kind).kind for kind in _numpy_dtypes(array)}
+    try:
+        array = X if hasattr(X, "shape") and hasattr(X, "ndim") else np.asarray(X)
+    except ValueError:
+        raise InvalidInputError(
+            "X must be a table of numbers with rows of equal length, "
+            "got a ragged sequence"
+        ) from None
+    dtypes = array.dtypes if hasattr(array, "dtypes") else [array.dtype]
+    kinds = {dtype.kind for dtype in dtypes if isinstance(dtype, np.dtype)}
     if "c" in kinds:
         raise InvalidInputError(
             "Complex data not supported: X holds complex numbers, expected real ones"
@@ -79,33 +78,24 @@ def _check_shape_and_kind(X: Any) -> None:
     if array.ndim != 2:
         raise InvalidInputError(
             "X must be two-dimensional (rows, features), got an array of shape "
-            f"{tuple(array.shape)}. Reshape your data: X.reshape(len(X), -1) makes "
-            "one row a sample"
+            f"{tuple(array.shape)}. Reshape your data: X.reshape(len(X), -1) has "
+            "one row for each sample"
         )
-
-
-def _numpy_dtypes(array: Any) -> list[np.dtype[Any]]:
-    """Return the NumPy types of an array, or of the columns of a DataFrame."""
-    dtypes = array.dtypes if hasattr(array, "dtypes") else [array.dtype]
-    return [kind for kind in dtypes if isinstance(kind, np.dtype)]
 
 
 def _check_finite(X: Any, first_row: int) -> None:
     values = X.data if sp.issparse(X) else X
-    # A finite sum proves that all is finite, without a mask the size of X.
+    # A finite sum proves that all values are, without a mask of the size of X.
     with np.errstate(over="ignore", invalid="ignore"):
         if math.isfinite(float(np.sum(values))):
             return
-    finite = np.isfinite(values)
-    if finite.all():
+    wrong = np.argwhere(~np.isfinite(values))
+    if not len(wrong):
         return
-    at = np.argwhere(~finite)[0]
+    row, column = wrong[0][0], wrong[0][-1]
     if sp.issparse(X):
-        row = int(np.searchsorted(X.indptr, at[0], side="right")) - 1
-        column, value = int(X.indices[at[0]]), values[at[0]]
-    else:
-        row, column, value = int(at[0]), int(at[1]), values[tuple(at)]
-    name = "NaN" if np.isnan(value) else "infinity (inf)"
+        row, column = np.searchsorted(X.indptr, row, "right") - 1, X.indices[column]
+    name = "NaN" if np.isnan(values[tuple(wrong[0])]) else "infinity (inf)"
     raise InvalidInputError(
         f"X contains {name} in row {first_row + row}, column {column}; expected "
         "finite numbers"
@@ -115,13 +105,13 @@ def _check_finite(X: Any, first_row: int) -> None:
 def encode_labels(
     y: Any, n_rows: int | None, *, owner: str = "this function"
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the sorted distinct labels, and for each row which of them it has."""
+    """Return the sorted distinct labels, and the number of each row's among them."""
     if y is None:
         raise InvalidInputError(
             f"{owner} requires y to be passed, but the target y is None"
         )
     if hasattr(y, "to_numpy") and not isinstance(getattr(y, "dtype", None), np.dtype):
-        y = y.to_numpy(dtype=object)  # the types of pandas that NumPy does not have
+        y = y.to_numpy(dtype=object)  # a dtype that only pandas has
     y = column_or_1d(y, warn=True)
     if n_rows is not None and len(y) != n_rows:
         raise InvalidInputError(
@@ -129,17 +119,23 @@ def encode_labels(
             f"y has {len(y)} labels"
         )
     if y.dtype.kind in "fc" and not np.isfinite(y).all():
-        raise InvalidInputError("y contains NaN or inf; expected one label a row")
+        raise InvalidInputError(
+            "y contains NaN or inf; expected one label for each row"
+        )
     if y.dtype.kind in "mM" and np.isnat(y).any():
-        raise InvalidInputError("y has missing labels; expected one label a row")
+        raise InvalidInputError("y has missing labels; expected one label for each row")
     if y.dtype.kind == "O":
         y = _from_objects(y)
     if y.dtype.kind == "S":
         y = y.astype(str)
-    _refuse_fractions(y)
+    if y.dtype.kind == "f" and (y != np.trunc(y)).any():
+        raise InvalidInputError(
+            "Unknown label type: y holds fractions such as "
+            f"{y[y != np.trunc(y)][0]:g}, expected classes (is it a regression target?)"
+        )
     if y.dtype.kind not in "mM":
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # `check_label_structure` says it better
+            warnings.simplefilter("ignore")  # check_label_structure is clearer
             check_classification_targets(y)
     classes, coded = np.unique(y, return_inverse=True)
     return classes, coded.astype(np.int64)
@@ -162,21 +158,11 @@ def encode_as(
     return np.array([position[label] for label in labels.tolist()])[coded]
 
 
-def _refuse_fractions(y: NDArray[Any]) -> None:
-    if y.dtype.kind == "f":
-        is_fraction = y != np.trunc(y)
-        if is_fraction.any():
-            raise InvalidInputError(
-                "Unknown label type: y holds fractions such as "
-                f"{y[is_fraction][0]:g}, expected classes (is it a regression target?)"
-            )
-
-
 def _from_objects(y: NDArray[Any]) -> NDArray[Any]:
-    """Return labels held as Python objects as an array of one type."""
+    """Return labels that are Python objects as an array of one type."""
     labels = y.tolist()
     if any(_is_missing(label) for label in labels):
-        raise InvalidInputError("y has missing labels; expected one label a row")
+        raise InvalidInputError("y has missing labels; expected one label for each row")
     kinds = {type(label) for label in labels}
     if all(issubclass(kind, numbers.Number | np.bool_) for kind in kinds):
         return np.array(labels)
@@ -195,15 +181,7 @@ def _is_missing(label: Any) -> bool:
 
 
 def check_label_structure(classes: NDArray[Any], class_counts: NDArray[Any]) -> None:
-    """Refuse labels that no smoothing can be learned from.
-
-    Parameters
-    ----------
-    classes : ndarray of shape (K,)
-        The distinct labels.
-    class_counts : ndarray of shape (K,)
-        How many rows have each.
-    """
+    """Refuse labels that are all equal, or of which most occur only once."""
     if len(classes) < 2:
         raise InvalidInputError(
             f"y has only one class ({classes.tolist()[0]!r}); expected at least two"
@@ -223,9 +201,8 @@ def check_codes(y: ArrayLike, n_classes: int) -> NDArray[np.int64]:
         raise InvalidInputError(
             f"y must be one-dimensional, got an array of shape {coded.shape}"
         )
-    if coded.dtype.kind not in "iub" and not (
-        coded.dtype.kind == "f" and np.array_equal(coded, np.trunc(coded))
-    ):
+    is_whole = coded.dtype.kind == "f" and np.array_equal(coded, np.trunc(coded))
+    if coded.dtype.kind not in "iub" and not is_whole:
         raise InvalidInputError(
             f"y must hold class numbers 0 to {n_classes - 1}, got dtype {coded.dtype}"
         )
@@ -240,7 +217,7 @@ def check_codes(y: ArrayLike, n_classes: int) -> NDArray[np.int64]:
 
 
 def check_strengths(strengths: ArrayLike, n_rows: int) -> NDArray[np.float64]:
-    """Return one strength a row, each a probability."""
+    """Return one strength for each row, each between 0 and 1."""
     try:
         values = np.asarray(strengths, dtype=np.float64)
     except (TypeError, ValueError):
@@ -263,29 +240,20 @@ def check_strengths(strengths: ArrayLike, n_rows: int) -> NDArray[np.float64]:
 def check_integer(
     value: Any, name: str, minimum: int, maximum: float = math.inf
 ) -> int:
-    """Return value as an int within the limits."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, numbers.Integral)
-        or not minimum <= int(value) <= maximum
-    ):
-        limit = (
-            f"of at least {minimum}"
-            if maximum == math.inf
-            else f"from {minimum} to {maximum}"
-        )
+    """Return the value as an int within the limits."""
+    is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not is_integer or not minimum <= int(value) <= maximum:
+        limit = f"from {minimum} to {maximum}"
+        if maximum == math.inf:
+            limit = f"of at least {minimum}"
         raise InvalidInputError(f"{name} must be a whole number {limit}, got {value!r}")
     return int(value)
 
 
 def check_real(value: Any, name: str, minimum: float) -> float:
-    """Return value as a finite float of at least the minimum."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, numbers.Real)
-        or not math.isfinite(value)
-        or value < minimum
-    ):
+    """Return the value as a finite float of at least the minimum."""
+    is_real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not is_real or not math.isfinite(value) or value < minimum:
         raise InvalidInputError(
             f"{name} must be a number of at least {minimum:g}, got {value!r}"
         )
@@ -293,7 +261,7 @@ def check_real(value: Any, name: str, minimum: float) -> float:
 
 
 def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
-    """Return value if it is one of the choices."""
+    """Return the value if it is one of the choices."""
     if value not in choices:
         listed = ", ".join(repr(choice) for choice in choices)
         raise InvalidInputError(f"{name} must be one of {listed}, got {value!r}")
@@ -301,19 +269,18 @@ def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
 
 
 def check_flag(value: Any, name: str) -> bool:
-    """Return True or False if the value is one of them."""
+    """Return the value if it is True or False."""
     if not isinstance(value, bool | np.bool_):
         raise InvalidInputError(f"{name} must be True or False, got {value!r}")
     return bool(value)
 
 
 def check_n_jobs(n_jobs: Any) -> None:
-    """Refuse a number of jobs that joblib would stumble over later."""
-    if n_jobs is not None and (
-        isinstance(n_jobs, bool)
-        or not isinstance(n_jobs, numbers.Integral)
-        or n_jobs == 0
-    ):
+    """Refuse a number of jobs that joblib would fail on later."""
+    if n_jobs is None:
+        return
+    is_integer = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
+    if not is_integer or n_jobs == 0:
         raise InvalidInputError(
             f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}"
         )

@@ -1,4 +1,4 @@
-"""Tasks side by side: in order, in threads unless told otherwise, stopped by errors."""
+"""Tasks in parallel: in order, in threads by default, stopped by errors."""
 
 import os
 import threading
@@ -13,7 +13,7 @@ from structsmooth.support.parallel import side_by_side
 
 
 def where(_):
-    time.sleep(0.05)  # so that no worker takes all
+    time.sleep(0.05)  # so that no worker takes all tasks
     return os.getpid(), threading.get_ident()
 
 

@@ -1,4 +1,4 @@
-"""Rows of the fit that come back get what they had; rows from far away, an answer."""
+"""Training rows are recognized when they are passed again; far rows get an answer."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def repeated(rng):
 
 
 def wide(rng):
-    """More features than are kept, so that PCA is at work."""
+    """More features than are kept, so that PCA is used."""
     y = rng.integers(0, 3, size=N)
     return rng.normal(size=(N, 70)) + 0.4 * y[:, np.newaxis], y
 
@@ -49,7 +49,7 @@ def single_precision(rng):
 @pytest.mark.parametrize("regions", ["cluster", "point"])
 @pytest.mark.parametrize("spread", ["even", "overlap"])
 @pytest.mark.parametrize("shrink", [False, True])
-def test_fitted_rows_get_what_they_had(make, regions, spread, shrink, rng):
+def test_training_rows_keep_their_strengths(make, regions, spread, shrink, rng):
     X, y = make(rng)
     smoother = StructuralSmoother(
         regions=regions, spread=spread, shrink=shrink, random_state=0
@@ -78,7 +78,9 @@ def test_fitted_rows_get_what_they_had(make, regions, spread, shrink, rng):
     ],
     ids=lambda clusterer: getattr(clusterer, "__class__", clusterer).__name__,
 )
-def test_whatever_the_clusterer(clusterer, make, regions, rng):
+def test_training_rows_keep_their_strengths_with_any_clusterer(
+    clusterer, make, regions, rng
+):
     X, y = make(rng)
     smoother = StructuralSmoother(clusterer=clusterer, regions=regions, random_state=0)
     soft = smoother.fit_smooth(X, y)
@@ -87,7 +89,7 @@ def test_whatever_the_clusterer(clusterer, make, regions, rng):
     np.testing.assert_array_equal(smoother.soft_labels(X, y), soft)
 
 
-def test_after_loading_and_in_another_type_they_are_still_known(rng, tmp_path):
+def test_training_rows_are_recognized_after_loading_and_in_other_types(rng, tmp_path):
     X, y = single_precision(rng)
     smoother = StructuralSmoother(regions="point", random_state=0).fit(X, y)
     smoother.save(tmp_path / "s")
@@ -101,7 +103,7 @@ def test_a_row_beside_a_fitted_one_is_a_new_one(rng):
     X, y = continuous(rng)
     smoother = StructuralSmoother(regions="point", random_state=0).fit(X, y)
     moved = smoother.predict_strength(X + 1e-9)
-    # It counts the fitted row among its neighbors, labels and all.
+    # The training row, with its label, is now one of its neighbors.
     assert np.abs(moved - smoother.sample_strengths_).max() > 1e-6
 
 
@@ -144,7 +146,7 @@ def test_far_from_all_data_the_direction_decides(clusterer, regions, rng):
     np.testing.assert_array_equal(beyond, far)
 
 
-def test_only_rows_out_of_reach_are_drawn_nearer():
+def test_only_rows_out_of_reach_are_moved_nearer():
     points = np.array([[0.0, 0.0], [4.0, 0.0]])
     rows = np.array([[1.0, 2.0], [0.0, 4e12], [0.0, -8e12], [8e300, 0.0]])
     expected = [[1.0, 2.0], [0.0, 4e12], [2.0, -4e12], [2.0 + 4e12, 0.0]]

@@ -1,4 +1,4 @@
-"""Rows by group: the order of the groups, and within them that of the rows."""
+"""Rows are sorted by group, and keep their order within a group."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from structsmooth.support.groups import order_by_group, rows_of_groups
 
 @pytest.mark.parametrize("last", [3, 300, 70_000])  # 70 000 is beyond 16 bits
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
-def test_groups_come_in_their_order_and_rows_too(rng, last, dtype):
+def test_rows_are_sorted_by_group_then_by_number(rng, last, dtype):
     groups = rng.integers(0, 4, 500).astype(dtype) * (last // 3)
     expected = sorted(range(500), key=lambda row: (groups[row], row))
     assert order_by_group(groups).tolist() == expected
@@ -23,5 +23,5 @@ def test_rows_of_groups():
     assert [rows.tolist() for rows in found] == [[1], [0, 2], [3]]
 
 
-def test_nothing_has_no_order():
+def test_no_rows():
     assert len(order_by_group(np.empty(0, dtype=np.int64))) == 0
