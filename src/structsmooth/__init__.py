@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         flip_labels,
         smooth_labels,
     )
-    from structsmooth.outofcore import fit_out_of_core
+    from structsmooth.outofcore.fit import fit_out_of_core
     from structsmooth.smoother import StructuralSmoother
     from structsmooth.strengths.controls import (
         reversed_strengths,
@@ -68,7 +68,7 @@ _HOME_OF = {
     "euclidean_mst": "tree",
     "expand_rows": "labels.forms",
     "find_suspects": "bayes_error.suspects",
-    "fit_out_of_core": "outofcore",
+    "fit_out_of_core": "outofcore.fit",
     "flip_labels": "labels.forms",
     "henze_penrose_divergence": "bayes_error.divergence",
     "largest_free_beta": "strengths.solve",

@@ -7,8 +7,32 @@ class InvalidInputError(ValueError):
     """Data or a parameter that cannot be used."""
 
 
+class InvalidParameterError(InvalidInputError):
+    """A parameter, or an option of the command line, whose value cannot be used."""
+
+
 class FileFormatError(ValueError):
     """A file that cannot be read: damaged, of another kind, or too new."""
+
+
+class FileOptionError(InvalidParameterError, FileFormatError):
+    """An option that does not suit its file, such as a column that it lacks."""
+
+
+class MissingPackageError(ImportError):
+    """An optional package that is needed here and not installed."""
+
+
+def missing_package(
+    package: str, purpose: str, install: str | None = None
+) -> MissingPackageError:
+    """Return the error that names a command to install a package.
+
+    The command names packages, not an extra of this one, so that it works beside a
+    checkout as well as beside a wheel.
+    """
+    command = f"pip install {install or package}"
+    return MissingPackageError(f"{purpose} needs {package}: {command}", name=package)
 
 
 class StructsmoothWarning(UserWarning):

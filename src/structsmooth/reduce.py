@@ -18,7 +18,11 @@ from sklearn.decomposition import PCA
 from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_array, has_fit_parameter
 
-from structsmooth.errors import FeatureScaleWarning, InvalidInputError
+from structsmooth.errors import (
+    FeatureScaleWarning,
+    InvalidInputError,
+    InvalidParameterError,
+)
 from structsmooth.support.validation import check_integer
 
 # With ``n_components=None``: up to this many features are kept as they are.
@@ -160,17 +164,17 @@ def check_reducer(
     """Refuse settings that `fit_reduction` cannot use, before any work is done."""
     if is_transformer(reducer):
         if n_components is not None and "n_components" not in reducer.get_params():
-            raise InvalidInputError(
+            raise InvalidParameterError(
                 f"n_components={n_components!r} was given, but the reducer "
                 f"{type(reducer).__name__} has no such parameter"
             )
     elif reducer is None or (isinstance(reducer, str) and reducer == "none"):
         if n_components is not None:
-            raise InvalidInputError(
+            raise InvalidParameterError(
                 f"n_components must be None without a reducer, got {n_components!r}"
             )
     elif not isinstance(reducer, str) or reducer not in ("pca", "scaled-pca"):
-        raise InvalidInputError(
+        raise InvalidParameterError(
             "reducer must be 'pca', 'scaled-pca', 'none', None or a scikit-learn "
             f"transformer, got {reducer!r}"
         )

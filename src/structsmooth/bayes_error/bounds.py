@@ -35,7 +35,7 @@ from structsmooth.bayes_error.inequalities import (
     trivial_error,
     wilson_interval,
 )
-from structsmooth.errors import InvalidInputError
+from structsmooth.errors import InvalidInputError, InvalidParameterError
 from structsmooth.support.validation import (
     check_choice,
     check_codes,
@@ -203,7 +203,7 @@ def bayes_error_bounds(
 def check_confidence(confidence: Any) -> float:
     """Return the level of an interval if it is one."""
     if not isinstance(confidence, numbers.Real) or not 0.0 < float(confidence) < 1.0:
-        raise InvalidInputError(
+        raise InvalidParameterError(
             f"confidence must be a number between 0 and 1, got {confidence!r}"
         )
     return float(confidence)

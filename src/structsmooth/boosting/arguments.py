@@ -12,7 +12,7 @@ from scipy.special import expit, softmax
 
 from structsmooth.boosting.labels import Labels, check_labels
 from structsmooth.boosting.objective import SoftmaxLogLoss, SoftmaxObjective
-from structsmooth.errors import InvalidInputError
+from structsmooth.errors import InvalidInputError, missing_package
 from structsmooth.labels.forms import smooth_labels
 from structsmooth.support.validation import check_codes
 
@@ -469,7 +469,5 @@ def import_library(name: str) -> Any:
     """Return a boosting library, which is only needed by who uses it."""
     try:
         return importlib.import_module(name)
-    except ImportError:
-        raise ImportError(
-            f"{name} is not installed: pip install structsmooth[boosting]"
-        ) from None
+    except ImportError as error:
+        raise missing_package(name, "this function") from error

@@ -1,10 +1,11 @@
 """The command line: parse, call, print.
 
 Results go to standard output, progress and messages to standard error. Heavy
-modules are imported inside the commands, so that ``--help`` answers at once.
+modules are imported inside the commands, after the files are read, so that ``--help``
+and errors in the arguments answer at once.
 
-Exit codes: 0 done, 1 a bug in this program, 2 wrong usage, 3 data or settings that
-cannot be used, 4 output that cannot be written, 130 interrupted.
+Exit codes: 0 done, 1 a bug in this program, 2 wrong usage or a missing package, 3 data
+that cannot be used, 4 output that cannot be written, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import typer
 
 from structsmooth.cli.comparing import compare
 from structsmooth.cli.fitting import demo, fit
+from structsmooth.cli.suspecting import suspects
 from structsmooth.cli.writing import write_labels, write_report
 
 app = typer.Typer(
@@ -29,6 +31,7 @@ app = typer.Typer(
 app.command()(fit)
 app.command("report")(write_report)
 app.command("labels")(write_labels)
+app.command()(suspects)
 app.command()(compare)
 app.command()(demo)
 

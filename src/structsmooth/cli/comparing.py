@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Option
 
 from structsmooth.cli import options
-from structsmooth.cli.options import number_or_text
 
 
 @options.exit_codes()
@@ -19,33 +18,57 @@ def compare(
     labels: options.Labels = None,
     drop: options.Drop = None,
     header: options.Header = None,
-    classifier: Annotated[
-        options.Learner, Option(help="Classifier to train.")
-    ] = options.Learner.logistic,
-    seeds: Annotated[int, Option(min=3, help="Number of paired splits.")] = 10,
-    alpha: Annotated[
-        str, Option(help="Mean strengths to choose from, separated by commas.")
-    ] = "0.02,0.05,0.1,0.2",
-    beta: Annotated[
-        str, Option(help="Slopes to choose from, separated by commas.")
-    ] = "0.5,auto",
-    criterion: Annotated[
-        str,
-        Option(
-            help="What to choose by on validation rows: nll, error, brier, ece or aurc."
-        ),
-    ] = "nll",
     test: Annotated[
         Path | None,
-        Option(help="File with a fixed test set, in the same format as DATA."),
+        Option(
+            metavar="FILE",
+            help="File with a fixed test set, in the same format as DATA.",
+            rich_help_panel=options.DATA,
+        ),
     ] = None,
     groups: Annotated[
         str | None,
         Option(
+            metavar="NAME",
             help="Column (or npz array): rows with equal values stay on one side of "
-            "a split."
+            "a split.",
+            rich_help_panel=options.DATA,
         ),
     ] = None,
+    classifier: Annotated[
+        options.Learner,
+        Option(
+            metavar="NAME",
+            help=f"Classifier to train: {', '.join(options.Learner)}.",
+        ),
+    ] = options.Learner.logistic,
+    seeds: Annotated[int, Option(min=3, help="Number of paired splits.")] = 10,
+    criterion: Annotated[
+        options.Criterion,
+        Option(
+            metavar="NAME",
+            help="What to choose by on validation rows: "
+            f"{', '.join(options.Criterion)}.",
+        ),
+    ] = options.Criterion.nll,
+    alpha: Annotated[
+        Any,
+        Option(
+            parser=options.several(options.strength),
+            metavar="NUMBERS",
+            help="Mean strengths to choose from, separated by commas.",
+            rich_help_panel=options.STRENGTHS,
+        ),
+    ] = "0.02,0.05,0.1,0.2",
+    beta: Annotated[
+        Any,
+        Option(
+            parser=options.several(options.strength),
+            metavar="NUMBERS",
+            help="Slopes to choose from, separated by commas.",
+            rich_help_panel=options.STRENGTHS,
+        ),
+    ] = "0.5,auto",
     reducer: options.Reducer = None,
     clusters: options.Clusters = "auto",
     jobs: options.Jobs = None,
@@ -57,6 +80,7 @@ def compare(
             "-o",
             help="File for finished runs, one line of JSON for each; if it exists, the "
             "comparison is resumed.",
+            rich_help_panel=options.OUTPUT,
         ),
     ] = None,
     as_json: options.AsJson = False,
@@ -68,11 +92,7 @@ def compare(
     strengths of the same mean, on paired splits. Hyper-parameters are chosen on
     validation rows; test rows are for measuring only.
     """
-    from structsmooth.cli.console import print_comparison
-    from structsmooth.compare import compare as run_comparison
-    from structsmooth.compare.learners import make_learner
     from structsmooth.io.readers import read_dataset
-    from structsmooth.smoother import StructuralSmoother
 
     dropped, group_values, test_pair = list(drop or ()), None, None
     if groups is not None:
@@ -95,22 +115,29 @@ def compare(
             text_labels=dataset.y.dtype.kind in "OU",
         )
         test_pair = (other.X, other.y)
+    # Imported only now, because it takes seconds: files that cannot be read are
+    # refused before.
+    from structsmooth.cli.console import print_comparison
+    from structsmooth.compare import compare as run_comparison
+    from structsmooth.compare.learners import make_learner
+    from structsmooth.smoother import StructuralSmoother
+
     with options.collected_notes() as notes:
         result = run_comparison(
             dataset.X,
             dataset.y,
             make_learner(classifier.value),
             smoother=StructuralSmoother(
-                reducer=reducer or ("scaled-pca" if dataset.is_table else "pca"),
-                n_clusters=number_or_text(clusters),
+                reducer=options.reducer_of(reducer, dataset.is_table),
+                n_clusters=clusters,
                 n_jobs=jobs,
             ),
-            alpha=[number_or_text(part) for part in alpha.split(",")],
-            beta=[number_or_text(part) for part in beta.split(",")],
+            alpha=alpha,
+            beta=beta,
             n_seeds=seeds,
             test=test_pair,
             groups=group_values,
-            criterion=criterion,
+            criterion=criterion.value,
             results=output,
             random_state=seed,
             verbose=int(not (quiet or as_json)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -11,7 +11,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from structsmooth.bayes_error.shrinkage import FEW_ROWS
-from structsmooth.compare.result import Comparison
+
+if TYPE_CHECKING:
+    from structsmooth.compare.result import Comparison
 
 MOST_ROWS = 20
 
@@ -66,20 +68,41 @@ def print_summary(
         f"As a page with maps and tables: structsmooth report {escape(str(output))}",
     ]
     if summary["n_suspects"] is not None:
-        lines.insert(-1, _about_suspects(summary["n_suspects"]))
+        where = "see suspects.csv, and "
+        lines.insert(-1, _about_suspects(summary["n_suspects"], where))
     if n_little:
         lines.insert(0, _about_little(n_little))
     for line in lines:
         console.print(line, soft_wrap=True)
 
 
-def _about_suspects(number: int) -> str:
+def print_suspects(name: str, rows: list[dict[str, Any]], output: Path | None) -> None:
+    """Print the most certain suspects, and where the others are."""
+    console = Console(highlight=False)
+    if rows:
+        title = f"{escape(name)}: the most certain of {len(rows)} suspects"
+        table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+        for heading in ("row", "label now", "likely label", "agreement"):
+            justify: Any = "left" if "label" in heading else "right"
+            table.add_column(heading, justify=justify)
+        for row in rows[:MOST_ROWS]:
+            label, likely = _text(row["label"]), _text(row["likely"])
+            table.add_row(str(row["row"]), label, likely, f"{row['agreement']:.0%}")
+        console.print(table)
+    console.print(_about_suspects(len(rows)), soft_wrap=True)
+    if output is not None:
+        console.print(f"Wrote all of them to {escape(str(output))}.", soft_wrap=True)
+    elif len(rows) > MOST_ROWS:
+        console.print("Write all of them to a file with -o FILE.", soft_wrap=True)
+
+
+def _about_suspects(number: int, where: str = "") -> str:
     if number == 0:
         return "No label looks like a mistake."
     labels = "1 label looks" if number == 1 else f"{number} labels look"
     return (
-        f"{labels} like a mistake, because the neighbors agree on another one: see "
-        "suspects.csv, and check before you change any."
+        f"{labels} like a mistake, because the neighbors agree on another one: "
+        f"{where}check before you change any."
     )
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from structsmooth.cli import options
-from structsmooth.cli.options import number_or_text
 
 if TYPE_CHECKING:
     from structsmooth.io.tables import Dataset
@@ -26,56 +25,89 @@ def fit(
     labels: options.Labels = None,
     drop: options.Drop = None,
     header: options.Header = None,
-    alpha: Annotated[
-        str,
+    images: Annotated[
+        Path | None,
         Option(
+            metavar="FILE",
+            help="npy file with an image of each row, for the report.",
+            rich_help_panel=options.DATA,
+        ),
+    ] = None,
+    alpha: Annotated[
+        Any,
+        Option(
+            parser=options.strength,
+            metavar="NUMBER",
             help="Mean strength: a number, 'auto' for the estimated Bayes error, or "
-            "'cautious' for the same but at most the strength of label_smoothing=0.1."
+            "'cautious' for the same but at most the strength of label_smoothing=0.1.",
+            rich_help_panel=options.STRENGTHS,
         ),
     ] = "cautious",
     beta: Annotated[
-        str,
+        Any,
         Option(
+            parser=options.strength,
+            metavar="NUMBER",
             help="How closely strengths follow the Bayes error: a number, 'auto' for "
-            "fully, or 'cautious' for half of that."
+            "fully, or 'cautious' for half of that.",
+            rich_help_panel=options.STRENGTHS,
         ),
     ] = "cautious",
-    reducer: options.Reducer = None,
-    components: Annotated[
-        int | None, Option(help="Number of principal components to keep.")
-    ] = None,
-    clusterer: Annotated[str, Option(help="kmeans or gmm.")] = "kmeans",
-    clusters: options.Clusters = "auto",
-    min_cluster_size: Annotated[
-        str,
-        Option(help="Smaller clusters are merged into their neighbor; or 'auto'."),
-    ] = "auto",
-    ties: Annotated[
-        str, Option(help="index, or average for data with many equal distances.")
-    ] = "index",
     regions: Annotated[
-        str, Option(help="Give a strength to each cluster, or to each point.")
-    ] = "cluster",
+        options.Regions,
+        Option(
+            help="Give a strength to each cluster, or to each point.",
+            rich_help_panel=options.STRENGTHS,
+        ),
+    ] = options.Regions.cluster,
     shrink: Annotated[
-        bool, Option(help="Shrink differences between clusters that may be noise.")
+        bool,
+        Option(
+            "--shrink",
+            help="Shrink differences between clusters that may be noise.",
+            rich_help_panel=options.STRENGTHS,
+        ),
     ] = False,
     spread: Annotated[
-        str,
+        options.Spread,
         Option(
             help="Classes that soft labels give probability to: all others alike "
-            "(even), or those that overlap there (overlap)."
+            "(even), or those that overlap there (overlap).",
+            rich_help_panel=options.STRENGTHS,
         ),
-    ] = "even",
+    ] = options.Spread.even,
     ignore_suspects: Annotated[
         bool,
         Option(
+            "--ignore-suspects",
             help="List labels that look like mistakes, and count each as the label "
-            "of its neighbors."
+            "of its neighbors.",
+            rich_help_panel=options.STRENGTHS,
         ),
     ] = False,
-    images: Annotated[
-        Path | None, Option(help="npy file with an image of each row, for the report.")
-    ] = None,
+    reducer: options.Reducer = None,
+    components: options.Components = None,
+    clusterer: Annotated[
+        options.Clusterer,
+        Option(help="How to find clusters.", rich_help_panel=options.CLUSTERS),
+    ] = options.Clusterer.kmeans,
+    clusters: options.Clusters = "auto",
+    min_cluster_size: Annotated[
+        Any,
+        Option(
+            parser=options.number_or("auto"),
+            metavar="NUMBER",
+            help="Smaller clusters are merged into their neighbor; or 'auto'.",
+            rich_help_panel=options.CLUSTERS,
+        ),
+    ] = "auto",
+    ties: Annotated[
+        options.Ties,
+        Option(
+            help="index, or average for data with many equal distances.",
+            rich_help_panel=options.CLUSTERS,
+        ),
+    ] = options.Ties.index,
     jobs: options.Jobs = None,
     max_memory: Annotated[
         str | None,
@@ -98,50 +130,57 @@ def fit(
 
     Writes strengths, soft labels, cluster table, settings and the fitted smoother.
     """
+    from structsmooth.io.paths import check_target, read_summary
     from structsmooth.io.readers import read_dataset, read_npy
-    from structsmooth.io.results import check_target, read_summary
-    from structsmooth.outofcore import Request, fit_out_of_core, memory_limit
-    from structsmooth.report.pictures import check_images
-    from structsmooth.smoother import StructuralSmoother
+    from structsmooth.outofcore.plan import memory_limit
+    from structsmooth.outofcore.request import Request
 
     check_target(output)
     request = Request(data, label, labels, tuple(drop or ()), header)
+    dataset = pictures = None
+    if not request.exceeds(memory_limit(max_memory)):
+        dataset = read_dataset(
+            data, label=label, labels=labels, drop=drop or (), header=header
+        )
+    # Imported only now, because it takes seconds: files that cannot be read are
+    # refused before.
+    from structsmooth.report.pictures import check_images
+    from structsmooth.smoother import StructuralSmoother
+
+    if dataset is not None and images is not None:
+        pictures = check_images(read_npy(images), len(dataset.X))
     smoother = StructuralSmoother(
-        alpha=number_or_text(alpha),
-        beta=number_or_text(beta),
-        reducer=reducer or ("scaled-pca" if request.is_table else "pca"),
+        alpha=alpha,
+        beta=beta,
+        reducer=options.reducer_of(reducer, request.is_table),
         n_components=components,
-        clusterer=clusterer,
-        n_clusters=number_or_text(clusters),
-        min_cluster_size=number_or_text(min_cluster_size),
-        ties=ties,
-        regions=regions,
+        clusterer=clusterer.value,
+        n_clusters=clusters,
+        min_cluster_size=min_cluster_size,
+        ties=ties.value,
+        regions=regions.value,
         shrink=shrink,
-        spread=spread,
+        spread=spread.value,
         ignore_suspects=ignore_suspects,
         n_jobs=jobs,
         random_state=seed,
         verbose=int(not (quiet or as_json)),
     )
-    if request.exceeds(memory_limit(max_memory)):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # they are among the summary's notes
-            smoother = fit_out_of_core(
-                **vars(request),
-                output=output,
-                smoother=smoother,
-                max_memory=max_memory,
-                spill=spill,
-            )
-        _print_result(read_summary(output), smoother, output, as_json, quiet)
+    if dataset is not None:
+        _fit_in_memory(smoother, dataset, output, data.name, as_json, quiet, pictures)
         return
-    dataset = read_dataset(
-        data, label=label, labels=labels, drop=drop or (), header=header
-    )
-    pictures = None
-    if images is not None:
-        pictures = check_images(read_npy(images), len(dataset.X))
-    _fit_in_memory(smoother, dataset, output, data.name, as_json, quiet, pictures)
+    from structsmooth.outofcore.fit import fit_out_of_core
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # they are among the summary's notes
+        smoother = fit_out_of_core(
+            **vars(request),
+            output=output,
+            smoother=smoother,
+            max_memory=max_memory,
+            spill=spill,
+        )
+    _print_result(read_summary(output), smoother, output, as_json, quiet)
 
 
 @options.exit_codes()
@@ -151,7 +190,7 @@ def demo(
     quiet: options.Quiet = False,
 ) -> None:
     """Try it on the breast-cancer data that come with scikit-learn."""
-    from structsmooth.io.results import check_target
+    from structsmooth.io.paths import check_target
 
     check_target(output)
     from sklearn.datasets import load_breast_cancer

@@ -5,23 +5,55 @@ from __future__ import annotations
 import contextlib
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-from typer import Argument, Exit, Option
+from typer import Argument, BadParameter, Exit, Option
 
-UNUSABLE, UNWRITABLE, INTERRUPTED = 3, 4, 130
+from structsmooth.errors import InvalidParameterError, MissingPackageError
+from structsmooth.io.atomic import OutputError
 
+USAGE, UNUSABLE, UNWRITABLE, INTERRUPTED = 2, 3, 4, 130
+DATA, STRENGTHS, CLUSTERS, OUTPUT = "Data", "Strengths", "Clusters", "Output"
 
-# The classifiers that can be compared with and without smoothing.
+# The values of options that take one of a few words. They are written here again, so
+# that neither --help nor a wrong word loads the modules that use them.
 Learner = StrEnum(
     "Learner",
     "logistic forest gradient-boosting mlp lightgbm xgboost catboost",
 )
-# The forms in which labels can be written.
+Criterion = StrEnum("Criterion", "nll error brier ece aurc")
 Kind = StrEnum("Kind", "soft sparse flipped expanded")
+Reduction = StrEnum("Reduction", "pca scaled-pca none")
+Clusterer = StrEnum("Clusterer", "kmeans gmm")
+Ties = StrEnum("Ties", "index average")
+Regions = StrEnum("Regions", "cluster point")
+Spread = StrEnum("Spread", "even overlap")
+
+
+def number_or(*words: str) -> Callable[[Any], Any]:
+    """Return a parser of a number, or of one of some words."""
+
+    def parse(text: Any) -> Any:
+        for kind in (int, float):
+            with contextlib.suppress(ValueError):
+                return kind(text)
+        if text not in words:
+            expected = " or ".join(map(repr, words))
+            raise BadParameter(f"expected a number or {expected}, got {text!r}")
+        return text
+
+    return parse
+
+
+def several(parse: Callable[[Any], Any]) -> Callable[[str], list[Any]]:
+    """Return a parser of values that are separated by commas."""
+    return lambda text: [parse(part) for part in text.split(",")]
+
+
+strength = number_or("auto", "cautious")
 
 KINDS = "An npz, npy, csv, csv.gz, tsv or parquet file"
 Data = Annotated[Path, Argument(metavar="DATA", help=f"{KINDS}.")]
@@ -32,15 +64,33 @@ DataOrDirectory = Annotated[
 Result = Annotated[
     Path, Argument(metavar="OUT", help="Directory that 'structsmooth fit' has written.")
 ]
-Output = Annotated[Path, Option("--output", "-o", help="Directory for the result.")]
+Output = Annotated[
+    Path,
+    Option("--output", "-o", help="Directory for the result.", rich_help_panel=OUTPUT),
+]
 Label = Annotated[
-    str | None, Option(help="Column (or npz array) that holds the labels.")
+    str | None,
+    Option(
+        metavar="NAME",
+        help="Column (or npz array) that holds the labels.",
+        rich_help_panel=DATA,
+    ),
 ]
 Labels = Annotated[
-    Path | None, Option(help="File with the labels, if not in DATA: npy or text.")
+    Path | None,
+    Option(
+        metavar="FILE",
+        help="File with the labels, if not in DATA: npy or text.",
+        rich_help_panel=DATA,
+    ),
 ]
 Drop = Annotated[
-    list[str] | None, Option(help="Column that is not a feature; can be repeated.")
+    list[str] | None,
+    Option(
+        metavar="NAMES",
+        help="Columns that are not features, separated by commas; can be repeated.",
+        rich_help_panel=DATA,
+    ),
 ]
 Header = Annotated[
     bool | None,
@@ -48,32 +98,65 @@ Header = Annotated[
         "--header/--no-header",
         help="Whether the first line of a text table names the columns.",
         show_default="it does, unless all its cells are numbers",
+        rich_help_panel=DATA,
     ),
 ]
 Reducer = Annotated[
-    str | None,
+    Reduction | None,
     Option(
+        metavar="NAME",
         help="How to reduce the features: pca, scaled-pca (each column scaled to unit "
         "variance first) or none.",
         show_default="scaled-pca for tables, pca for arrays",
+        rich_help_panel=CLUSTERS,
     ),
 ]
-Clusters = Annotated[str, Option(help="Number of clusters, or 'auto'.")]
+Components = Annotated[
+    int | None,
+    Option(
+        help="Number of principal components to keep.",
+        show_default="the fewest that hold 95 % of the variance, at most 64; up to 32 "
+        "features are all kept",
+        rich_help_panel=CLUSTERS,
+    ),
+]
+Clusters = Annotated[
+    Any,
+    Option(
+        parser=number_or("auto"),
+        metavar="NUMBER",
+        help="Number of clusters, or 'auto'.",
+        rich_help_panel=CLUSTERS,
+    ),
+]
 Jobs = Annotated[int | None, Option(help="Number of threads; -1 for all cores.")]
 Seed = Annotated[int, Option(min=0, help="Random seed.")]
-AsJson = Annotated[bool, Option("--json", help="Print one JSON object instead.")]
-Quiet = Annotated[bool, Option("--quiet", "-q", help="Print nothing but errors.")]
+AsJson = Annotated[
+    bool,
+    Option("--json", help="Print one JSON object instead.", rich_help_panel=OUTPUT),
+]
+Quiet = Annotated[
+    bool,
+    Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=OUTPUT),
+]
+
+
+def reducer_of(chosen: Reduction | None, is_table: bool) -> str:
+    """Return a reducer; without a choice, columns of a table are scaled."""
+    if chosen is not None:
+        return chosen.value
+    return "scaled-pca" if is_table else "pca"
 
 
 @contextlib.contextmanager
 def exit_codes() -> Iterator[None]:
     """Turn errors that a user can do something about into one sentence and a code."""
-    from structsmooth.io.atomic import OutputError
-
     try:
         yield
     except OutputError as error:
         _fail(str(error), UNWRITABLE)
+    except (InvalidParameterError, MissingPackageError) as error:
+        _fail(" ".join(str(error).split()), USAGE)
     except ValueError as error:
         _fail(" ".join(str(error).split()), UNUSABLE)
     except MemoryError:
@@ -89,14 +172,6 @@ def exit_codes() -> Iterator[None]:
 def _fail(message: str, code: int) -> None:
     print(f"structsmooth: {message}", file=sys.stderr)
     raise Exit(code) from None
-
-
-def number_or_text(value: str) -> Any:
-    """Return what was typed as a number, if it is one."""
-    for kind in (int, float):
-        with contextlib.suppress(ValueError):
-            return kind(value)
-    return value
 
 
 @contextlib.contextmanager

@@ -19,7 +19,11 @@ def write_report(
     output: Annotated[
         Path | None,
         Option(
-            "--output", "-o", help="HTML file to write.", show_default="OUT/report.html"
+            "--output",
+            "-o",
+            help="HTML file to write.",
+            show_default="OUT/report.html",
+            rich_help_panel=options.OUTPUT,
         ),
     ] = None,
     as_json: options.AsJson = False,
@@ -29,6 +33,9 @@ def write_report(
 
     The same content is written beside it as JSON.
     """
+    from structsmooth.io.paths import read_summary
+
+    read_summary(result)
     from structsmooth.io.results import report_of_result
 
     report, page, beside = report_of_result(result, output)
@@ -45,11 +52,22 @@ def write_report(
 def write_labels(
     result: options.Result,
     output: Annotated[
-        Path, Option("--output", "-o", help="File to write: npy, npz or csv.")
+        Path,
+        Option(
+            "--output",
+            "-o",
+            help="File to write: npy, npz or csv.",
+            rich_help_panel=options.OUTPUT,
+        ),
     ],
     data: Annotated[
         Path | None,
-        Option(help="New rows to smooth.", show_default="the rows that were fitted"),
+        Option(
+            metavar="FILE",
+            help="New rows to smooth.",
+            show_default="the rows that were fitted",
+            rich_help_panel=options.DATA,
+        ),
     ] = None,
     label: options.Label = None,
     labels: options.Labels = None,
@@ -57,8 +75,10 @@ def write_labels(
     kind: Annotated[
         Kind,
         Option(
+            metavar="NAME",
             help="soft: a probability for each class; sparse: label and strength; "
-            "flipped: hard labels drawn at random; expanded: row, label and weight."
+            "flipped: hard labels drawn at random; expanded: row, label and weight.",
+            rich_help_panel=options.OUTPUT,
         ),
     ] = Kind.soft,
     seed: options.Seed = 0,
@@ -66,7 +86,11 @@ def write_labels(
     quiet: options.Quiet = False,
 ) -> None:
     """Write the smoothed labels of the rows of a result, or of new rows."""
-    from structsmooth.errors import FileFormatError
+    from structsmooth.errors import InvalidParameterError
+    from structsmooth.io.paths import check_columns_path, read_summary
+
+    read_summary(result)
+    check_columns_path(output)
     from structsmooth.io.labelfiles import label_columns, write_columns
     from structsmooth.io.readers import read_dataset
     from structsmooth.io.results import read_result
@@ -84,7 +108,7 @@ def write_labels(
         )
         X, coded = dataset.X, smoother.encode(dataset.y, len(dataset.X))
     elif label is not None or labels is not None or header is not None:
-        raise FileFormatError(
+        raise InvalidParameterError(
             "--label, --labels and --header are for rows given with --data"
         )
     with warnings.catch_warnings():

@@ -30,7 +30,7 @@ from structsmooth.cluster.assign import (
     NearestRow,
 )
 from structsmooth.cluster.nearest import within_reach
-from structsmooth.errors import InvalidInputError, MergedClustersWarning
+from structsmooth.errors import InvalidParameterError, MergedClustersWarning
 from structsmooth.support.groups import order_by_group
 from structsmooth.support.validation import check_integer
 
@@ -173,16 +173,16 @@ def check_clusterer(
     """Refuse settings that `fit_regions` cannot use, before any work is done."""
     is_foreign = hasattr(clusterer, "fit_predict")
     if not is_foreign and clusterer not in ("kmeans", "gmm"):
-        raise InvalidInputError(
+        raise InvalidParameterError(
             "clusterer must be 'kmeans', 'gmm' or a scikit-learn clusterer, "
             f"got {clusterer!r}"
         )
     if _number_or_auto(n_clusters, "n_clusters") > n_rows:
-        raise InvalidInputError(
+        raise InvalidParameterError(
             f"n_clusters must not exceed the {n_rows} rows of X, got {n_clusters}"
         )
     if is_foreign and n_clusters != "auto" and _size_parameter(clusterer) is None:
-        raise InvalidInputError(
+        raise InvalidParameterError(
             f"n_clusters={n_clusters} was given, but the clusterer "
             f"{type(clusterer).__name__} has no such parameter"
         )
@@ -192,7 +192,7 @@ def check_clusterer(
 def _number_or_auto(value: Any, name: str) -> int:
     if isinstance(value, str):
         if value != "auto":
-            raise InvalidInputError(
+            raise InvalidParameterError(
                 f"{name} must be a whole number or 'auto', got {value!r}"
             )
         return 1

@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from structsmooth.errors import InvalidInputError
+from structsmooth.errors import InvalidInputError, InvalidParameterError
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.strengths.solve import resolve_alpha_beta
 from structsmooth.support.validation import check_features, encode_labels
@@ -21,7 +21,9 @@ def check_candidates(
     several = not isinstance(given, str) and np.ndim(given) > 0
     values: list[Any] = list(cast(Sequence[Any], given)) if several else [given]
     if not values:
-        raise InvalidInputError(f"{name} must have at least one value to choose from")
+        raise InvalidParameterError(
+            f"{name} must have at least one value to choose from"
+        )
     checked: list[float | str] = []
     for value in values:
         alpha, beta = (value, 0.0) if name == "alpha" else (0.0, value)
@@ -97,7 +99,7 @@ def check_smoother(smoother: Any) -> StructuralSmoother:
 def check_share(value: Any, name: str) -> float:
     """Return a share of the rows, between 0 and 1."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-        raise InvalidInputError(f"{name} must be a number, got {value!r}")
+        raise InvalidParameterError(f"{name} must be a number, got {value!r}")
     if not 0.0 < value < 1.0:
-        raise InvalidInputError(f"{name} must lie between 0 and 1, got {value!r}")
+        raise InvalidParameterError(f"{name} must lie between 0 and 1, got {value!r}")
     return float(value)

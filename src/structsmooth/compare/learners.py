@@ -11,7 +11,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from structsmooth.errors import InvalidInputError
+from structsmooth.errors import InvalidParameterError, missing_package
 
 BOOSTING: dict[str, tuple[str, dict[str, Any]]] = {
     "lightgbm": ("LGBMClassifier", {"verbose": -1, "deterministic": True}),
@@ -37,11 +37,8 @@ def make_learner(name: str) -> Any:
         class_name, options = BOOSTING[name]
         try:
             library = importlib.import_module(name)
-        except ImportError:
-            raise InvalidInputError(
-                f"{name} is not installed; pip install 'structsmooth[boosting]' "
-                "brings it"
-            ) from None
+        except ImportError as error:
+            raise missing_package(name, f"the classifier {name}") from error
         return getattr(library, class_name)(**options)
     learners = {
         "logistic": lambda: make_pipeline(
@@ -56,5 +53,5 @@ def make_learner(name: str) -> Any:
     }
     if name not in learners:
         known = ", ".join([*learners, *BOOSTING])
-        raise InvalidInputError(f"classifier must be one of {known}, got {name!r}")
+        raise InvalidParameterError(f"classifier must be one of {known}, got {name!r}")
     return learners[name]()

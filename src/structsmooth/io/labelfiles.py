@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structsmooth.errors import FileFormatError
+from structsmooth.errors import FileOptionError
 from structsmooth.io.atomic import written_beside
 from structsmooth.io.codec import write_arrays
+from structsmooth.io.paths import check_columns_path
 from structsmooth.labels.forms import expand_rows, flip_labels
 from structsmooth.smoother import StructuralSmoother
 
@@ -36,7 +37,7 @@ def label_columns(
         )
         return {str(label): soft[:, k] for k, label in enumerate(classes.tolist())}
     if smoother.spread != "even":
-        raise FileFormatError(
+        raise FileOptionError(
             f"{kind} labels have even shares, and the smoother was fitted with "
             f"--spread {smoother.spread}; expected --kind soft"
         )
@@ -53,13 +54,11 @@ def label_columns(
 
 def write_columns(path: str | Path, columns: dict[str, NDArray[Any]]) -> None:
     """Write columns to csv (with a header), npz (by name) or npy (stacked)."""
-    target = Path(path)
+    target = check_columns_path(path)
     kind = target.suffix.lower()
-    if kind not in (".csv", ".npz", ".npy"):
-        raise FileFormatError(f"{target} must end in .csv, .npz or .npy")
     arrays = [c.astype(str) if c.dtype.kind == "O" else c for c in columns.values()]
     if kind == ".npy" and len({array.dtype.kind for array in arrays}) > 1:
-        raise FileFormatError(
+        raise FileOptionError(
             f"{target}: an npy file holds one kind of number, and this form of labels "
             "has several; write a .csv or .npz"
         )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structsmooth.errors import FileFormatError
+from structsmooth.errors import FileFormatError, FileOptionError
 from structsmooth.io.atomic import reading
 from structsmooth.io.tables import (
     Dataset,
@@ -45,10 +45,12 @@ def read_dataset(
     """
     path = Path(path)
     if label is not None and labels is not None:
-        raise FileFormatError("--label and --labels both name the labels: give one")
+        raise FileOptionError("--label and --labels both name the labels: give one")
     check_is_file(path)
     name = path.name.lower()
-    options = TableOptions(label, tuple(drop), header, features, text_labels)
+    options = TableOptions(
+        label, tuple(drop), header, features, text_labels, labels is not None
+    )
     if name.endswith(".npz"):
         data = _read_npz(path, label)
     elif name.endswith(".npy"):
@@ -60,12 +62,11 @@ def read_dataset(
     else:
         raise FileFormatError(f"{path} is of an unknown kind, expected {KINDS}")
     if drop and not data.is_table:
-        raise FileFormatError(f"{path} has no columns to drop: it is not a table")
+        raise FileOptionError(f"{path} has no columns to drop: it is not a table")
     if labels is not None:
         data = dataclasses.replace(data, y=_read_labels(Path(labels), text_labels))
     if data.y is None:
-        how = "name the column with --label" if data.is_table else "give --labels FILE"
-        raise FileFormatError(f"{path} was read without labels: {how}")
+        raise FileOptionError(f"{path} was read without labels: give --labels FILE")
     return data
 
 
@@ -90,7 +91,7 @@ def _read_npz(path: Path, label: str | None) -> Dataset:
                 f"found {listed}"
             )
         if label is not None and label not in bundle.files:
-            raise FileFormatError(f"{path} has no array {label!r} for the labels")
+            raise FileOptionError(f"{path} has no array {label!r} for the labels")
         label = pair[1] if label is None else label
         y = bundle[label] if label in bundle.files else None
         return _from_array(bundle[pair[0]], y, path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -13,12 +12,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from structsmooth.bayes_error.bounds import BayesErrorBounds
 from structsmooth.bayes_error.ranking import order_of_regions, says_little
+from structsmooth.bayes_error.suspects import Suspects
 from structsmooth.errors import FileFormatError
-from structsmooth.io.atomic import OutputError, reading, wrapped_errors
+from structsmooth.io.atomic import reading, wrapped_errors
+from structsmooth.io.labelfiles import write_columns
+from structsmooth.io.paths import (
+    FORMAT,
+    SUMMARY,
+    UNFINISHED,
+    check_target,
+    read_summary,
+)
 from structsmooth.io.store import FILE_NAME, versions
 from structsmooth.io.tables import Dataset
 from structsmooth.report import Report, build_report, make_view, write_report
@@ -31,10 +39,7 @@ from structsmooth.smoother import StructuralSmoother
 from structsmooth.strengths.epsilon import epsilon_from_alpha
 from structsmooth.support.validation import check_codes
 
-SUMMARY = "summary.json"
 SUSPECTS = "suspects.csv"
-FORMAT = "structsmooth.result"
-UNFINISHED = ".unfinished-"
 # Files of an earlier fit, or of its report, that would contradict a new result.
 OF_EARLIER_FITS = {
     "soft_labels.npy",
@@ -86,21 +91,14 @@ def _describe_classes(bounds: BayesErrorBounds, classes: NDArray[Any]) -> str:
     return text + (f", {len(order) - 3} more" if len(order) > 3 else "")
 
 
-def suspect_table(
-    smoother: StructuralSmoother, coded: NDArray[np.int64]
-) -> list[dict[str, Any]]:
-    """Return one row for each suspect label, the most certain first."""
-    suspects = smoother.suspects_
-    if suspects is None:
-        return []
-    columns = {
+def suspect_columns(suspects: Suspects, y: ArrayLike) -> dict[str, NDArray[Any]]:
+    """Return the columns of a table of suspects, the most certain first."""
+    return {
         "row": suspects.rows,
-        "label": smoother.classes_[coded[suspects.rows]],
+        "label": np.asarray(y)[suspects.rows],
         "likely": suspects.likely,
         "agreement": suspects.agreement,
     }
-    cells = zip(*(column.tolist() for column in columns.values()), strict=True)
-    return [dict(zip(columns, row, strict=True)) for row in cells]
 
 
 def overlapping_pairs(
@@ -206,51 +204,6 @@ def write_results(
     return summary
 
 
-def check_target(target: Path) -> None:
-    """Refuse a place that cannot be written to, or that holds other files."""
-    with wrapped_errors(target):
-        if target.exists() and not target.is_dir():
-            raise OutputError(
-                f"cannot write {target}: it is a file, expected a directory"
-            )
-        if target.is_dir() and any(target.iterdir()) and not _is_ours(target):
-            raise OutputError(
-                f"cannot write {target}: it holds other files, expected a new directory"
-            )
-        existing = next(p for p in (target, *target.absolute().parents) if p.exists())
-        if not existing.is_dir():
-            raise OutputError(f"cannot write {target}: {existing} is not a directory")
-        if not os.access(existing, os.W_OK | os.X_OK, effective_ids=_EFFECTIVE_IDS):
-            raise OutputError(f"cannot write {target}: permission denied")
-
-
-_EFFECTIVE_IDS = os.access in os.supports_effective_ids
-
-
-def _is_ours(directory: Path) -> bool:
-    """Whether a directory holds a result of this program, finished or not."""
-    if any(directory.glob(UNFINISHED + "*")):
-        return True
-    try:
-        summary = json.loads((directory / SUMMARY).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(summary, dict) and summary.get("format") == FORMAT
-
-
-def read_summary(directory: str | Path) -> dict[str, Any]:
-    """Read the summary of a result."""
-    source = Path(directory)
-    if not (source / SUMMARY).is_file():
-        raise FileFormatError(
-            f"{source} is not a result of 'structsmooth fit': it has no {SUMMARY}"
-        )
-    with reading(source):
-        text = (source / SUMMARY).read_text(encoding="utf-8")
-        summary: dict[str, Any] = json.loads(text)
-    return summary
-
-
 def read_result(
     directory: str | Path,
 ) -> tuple[StructuralSmoother, NDArray[np.int64], dict[str, Any]]:
@@ -312,9 +265,9 @@ def write_fitted(
         names.append("soft_labels.npy")
     write_cluster_table(directory, smoother)
     names.append("clusters.csv")
-    suspects = suspect_table(smoother, coded)
-    if suspects:
-        _write_csv(directory / SUSPECTS, suspects)
+    if smoother.suspects_:
+        columns = suspect_columns(smoother.suspects_, smoother.classes_[coded])
+        write_columns(directory / SUSPECTS, columns)
         names.append(SUSPECTS)
     smoother.save(directory / FILE_NAME)
     np.save(directory / "labels.npy", coded)
@@ -327,11 +280,8 @@ def write_fitted(
 
 def write_cluster_table(directory: Path, smoother: StructuralSmoother) -> None:
     """Write the table of the clusters as csv."""
-    _write_csv(directory / "clusters.csv", cluster_table(smoother))
-
-
-def _write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as stream:
+    rows = cluster_table(smoother)
+    with (directory / "clusters.csv").open("w", newline="", encoding="utf-8") as stream:
         writer = csv.DictWriter(stream, fieldnames=list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)

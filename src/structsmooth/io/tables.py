@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from structsmooth.errors import FileFormatError
+from structsmooth.errors import FileFormatError, FileOptionError, missing_package
 from structsmooth.io.atomic import reading
 
 CSV_ROWS = 20_000
@@ -50,6 +50,7 @@ class TableOptions(NamedTuple):
     header: bool | None = None
     features: Sequence[str] | None = None
     text_labels: bool = False
+    separate_labels: bool = False
 
 
 class Piece(NamedTuple):
@@ -175,10 +176,8 @@ def parquet_pieces(path: Path, options: TableOptions) -> Iterator[Piece]:
 def _reading_parquet(path: Path) -> Iterator[Any]:
     try:
         import pyarrow.parquet as pq
-    except ImportError:
-        raise FileFormatError(
-            "reading parquet needs pyarrow: pip install 'structsmooth[parquet]'"
-        ) from None
+    except ImportError as error:
+        raise missing_package("pyarrow", "reading parquet") from error
     with reading(path, "is damaged or not a parquet file"):
         yield pq
 
@@ -215,14 +214,26 @@ def _choose_columns(
     names: list[str], options: TableOptions, path: Path
 ) -> tuple[list[int], int | None]:
     """Return the positions of the features and of the label."""
-    label, drop, features = options.label, options.drop, options.features
+    label, features = options.label, options.features
+    listed = ", ".join(names[:50]) + (", ..." if len(names) > 50 else "")
+    if label is None and not options.separate_labels:
+        raise FileOptionError(
+            f"{path} was read without labels: name the column with --label; it has "
+            f"{listed}"
+        )
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise FileFormatError(f"{path} has two columns named {twice!r}")
+    # Several columns can be given as one text, unless one column is named like that.
+    drop = [
+        column
+        for text in options.drop
+        for column in ([text] if text in names else map(str.strip, text.split(",")))
+    ]
     for name in (*drop, *(features or ()), *(() if label is None else (label,))):
         if name not in names:
-            listed = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-            raise FileFormatError(f"{path} has no column {name!r}; it has {listed}")
+            kind = FileFormatError if name in (features or ()) else FileOptionError
+            raise kind(f"{path} has no column {name!r}; it has {listed}")
     if features is not None:
         columns = [names.index(name) for name in features]
     else:

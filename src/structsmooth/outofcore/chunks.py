@@ -142,7 +142,12 @@ def _copy_table(request: Request, spill: Spill) -> None:
 
 def _table_pieces(request: Request) -> Iterator[Piece]:
     """Give the rows of all files; the first one says which columns are features."""
-    options = TableOptions(request.label, request.drop, request.header)
+    options = TableOptions(
+        request.label,
+        request.drop,
+        request.header,
+        separate_labels=request.labels is not None,
+    )
     for path in files_of(Path(request.data)):
         is_parquet = path.name.lower().endswith(PARQUET)
         read_pieces = parquet_pieces if is_parquet else csv_pieces

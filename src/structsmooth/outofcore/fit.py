@@ -22,9 +22,9 @@ from structsmooth.cluster.regions import (
     resolve_n_clusters,
     seed_of,
 )
-from structsmooth.errors import InvalidInputError
+from structsmooth.errors import InvalidParameterError
 from structsmooth.io.codec import assigner_from_arrays, assigner_to_arrays
-from structsmooth.io.results import check_target
+from structsmooth.io.paths import check_target
 from structsmooth.outofcore.chunks import ROWS, Labels, open_data
 from structsmooth.outofcore.moments import find_moments, reduction_from
 from structsmooth.outofcore.plan import Plan, memory_limit
@@ -146,9 +146,9 @@ def fit_out_of_core(
         warnings.simplefilter("always")
         try:
             labels_of = _fit(smoother, request, limit, store, progress)
-        except ValueError:
-            # Data or settings must change, so there is nothing to resume; but with
-            # more memory there is, once the clusters are found.
+        except (ValueError, ImportError):
+            # Data, settings or packages must change, so there is nothing to resume;
+            # but with more memory there is, once the clusters are found.
             if not store.has(SIZES):
                 store.remove()
             raise
@@ -165,19 +165,19 @@ def fit_out_of_core(
 
 def _check_settings(smoother: StructuralSmoother) -> None:
     if smoother.regions == "point":
-        raise InvalidInputError(
+        raise InvalidParameterError(
             "regions='point' compares every row with all others and so needs them in "
             "memory; out of core only regions='cluster' is possible"
         )
     if smoother.ignore_suspects:
-        raise InvalidInputError(
+        raise InvalidParameterError(
             "ignore_suspects=True compares every row with all others and so needs them "
             "in memory; expected ignore_suspects=False out of core"
         )
     for name in ("reducer", "clusterer"):
         value = getattr(smoother, name)
         if is_transformer(value) or hasattr(value, "fit_predict"):
-            raise InvalidInputError(
+            raise InvalidParameterError(
                 f"out of core the {name} must be given by name, got an object of type "
                 f"{type(value).__name__}"
             )

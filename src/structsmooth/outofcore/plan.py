@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from structsmooth.errors import InvalidInputError
+from structsmooth.errors import InvalidInputError, InvalidParameterError
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -37,7 +37,7 @@ def parse_size(size: Any) -> int:
             number = int(float(found[1]) * (_BINARY if found[3] else _UNITS)[found[2]])
             if number > 0:
                 return number
-    raise InvalidInputError(
+    raise InvalidParameterError(
         f"max_memory must be a size such as '4GB' or a number of bytes, got {size!r}"
     )
 
@@ -117,7 +117,7 @@ class Plan:
         free = limit - taken
         if free < 3 * block_rows * row_bytes:
             needed = taken + 3 * block_rows * row_bytes
-            raise InvalidInputError(
+            raise InvalidParameterError(
                 f"max_memory must be at least {show_size(1.05 * needed)} for rows of "
                 f"{n_features} features, got {show_size(limit)}"
             )

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from structsmooth.errors import FileFormatError
+from structsmooth.errors import FileFormatError, FileOptionError
 from structsmooth.io.readers import KINDS, check_is_file
 
 TEXT_TABLES = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
@@ -66,20 +66,15 @@ class Request:
     def check(self) -> None:
         """Refuse what cannot be read in pieces, before any work is done."""
         if self.label is not None and self.labels is not None:
-            raise FileFormatError("--label and --labels both name the labels: give one")
+            raise FileOptionError("--label and --labels both name the labels: give one")
         if self.path is not None:
             files_of(self.path)
         if not self.is_table and (self.drop or self.label is not None):
-            raise FileFormatError(
+            raise FileOptionError(
                 f"{self.name} has no columns to choose or drop: it is not a table"
             )
-        if self.label is None and self.labels is None:
-            how = (
-                "name the column with --label"
-                if self.is_table
-                else "give them with --labels"
-            )
-            raise FileFormatError(f"{self.name} has no labels: {how}")
+        if self.labels is None and not self.is_table:
+            raise FileOptionError(f"{self.name} has no labels: give them with --labels")
 
     def identity(self) -> dict[str, Any]:
         """Return what tells these data from others: names, sizes, dates, witnesses."""

@@ -6,12 +6,12 @@ them. Colors can be told apart by color-blind readers.
 
 from __future__ import annotations
 
+from structsmooth.errors import missing_package
+
 try:
     import matplotlib as mpl  # noqa: F401 (only whether it is there)
 except ImportError as error:
-    raise ImportError(
-        "structsmooth.plot needs matplotlib: pip install 'structsmooth[report]'"
-    ) from error
+    raise missing_package("matplotlib", "structsmooth.plot") from error
 
 from structsmooth.plot.clusters import plot_clusters, plot_strengths
 from structsmooth.plot.maps import plot_map

@@ -9,7 +9,7 @@ from importlib import resources
 from typing import Any
 
 from structsmooth.bayes_error.shrinkage import FEW_ROWS
-from structsmooth.errors import InvalidInputError
+from structsmooth.errors import missing_package
 from structsmooth.report import words
 from structsmooth.report.figures import MOST_CLUSTERS, page_data, pair_rows
 from structsmooth.report.model import Report
@@ -26,10 +26,8 @@ def render_html(report: Report) -> str:
     """
     try:
         from jinja2 import Environment, StrictUndefined
-    except ImportError:
-        raise InvalidInputError(
-            "a report needs jinja2: pip install 'structsmooth[report]'"
-        ) from None
+    except ImportError as error:
+        raise missing_package("jinja2", "a report") from error
     from markupsafe import Markup
 
     environment = Environment(

@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from structsmooth.errors import InvalidInputError
+from structsmooth.errors import InvalidInputError, InvalidParameterError
 from structsmooth.io.atomic import written_beside
 from structsmooth.report.build import build_report
 from structsmooth.report.html import render_html
@@ -69,5 +69,5 @@ def check_page_path(path: str | os.PathLike[str]) -> Path:
     """Return the path if a page can have it; cheap, so do it before the work."""
     page = Path(path)
     if page.suffix.lower() not in (".html", ".htm"):
-        raise InvalidInputError(f"the report {page} must end in .html")
+        raise InvalidParameterError(f"the report {page} must end in .html")
     return page

@@ -7,11 +7,13 @@ installed. Data that fit into the memory of one machine are fitted far faster th
 
 from __future__ import annotations
 
+from structsmooth.errors import missing_package
+
 try:
     import pyspark as _pyspark  # noqa: F401 (only whether it is there)
 except ImportError as error:
-    raise ImportError(
-        "structsmooth.spark needs PySpark: pip install 'structsmooth[spark]'"
+    raise missing_package(
+        "pyspark", "structsmooth.spark", "'pyspark>=3.5,<4' pandas pyarrow"
     ) from error
 
 from structsmooth.spark.estimator import SparkStructuralSmoother

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from structsmooth.errors import InvalidInputError
+from structsmooth.errors import InvalidInputError, InvalidParameterError
 from structsmooth.strengths.epsilon import USUAL_EPSILON, alpha_from_epsilon
 from structsmooth.support.validation import check_integer, check_real
 
@@ -214,7 +214,7 @@ def resolve_alpha_beta(
     """Return alpha and beta as numbers, what is given as a word worked out."""
     if isinstance(alpha, str):
         if alpha not in ("auto", "cautious"):
-            raise InvalidInputError(
+            raise InvalidParameterError(
                 f"alpha must be a number, 'auto' or 'cautious', got {alpha!r}"
             )
         # Where every region is saturated the mean Bayes error is the limit itself.
@@ -230,7 +230,7 @@ def resolve_beta(beta: float | str, n_classes: int) -> float:
     """Return beta as a number."""
     if isinstance(beta, str):
         if beta not in ("auto", "cautious"):
-            raise InvalidInputError(
+            raise InvalidParameterError(
                 f"beta must be a number, 'auto' or 'cautious', got {beta!r}"
             )
         beta = (2.0 if beta == "auto" else 1.0) * (n_classes - 1) / n_classes
@@ -241,7 +241,7 @@ def check_alpha(alpha: Any, n_classes: int) -> float:
     """Return a mean strength if it leaves the labels their meaning."""
     value = check_real(alpha, "alpha", 0.0)
     if value >= (n_classes - 1) / n_classes:
-        raise InvalidInputError(
+        raise InvalidParameterError(
             f"alpha must be below (K-1)/K = {(n_classes - 1) / n_classes:.6g} for "
             f"{n_classes} classes, where the label would be lost, got {alpha!r}"
         )

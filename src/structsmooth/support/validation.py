@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
-from structsmooth.errors import InvalidInputError
+from structsmooth.errors import InvalidInputError, InvalidParameterError
 
 
 def check_features(
@@ -246,7 +246,9 @@ def check_integer(
         limit = f"from {minimum} to {maximum}"
         if maximum == math.inf:
             limit = f"of at least {minimum}"
-        raise InvalidInputError(f"{name} must be a whole number {limit}, got {value!r}")
+        raise InvalidParameterError(
+            f"{name} must be a whole number {limit}, got {value!r}"
+        )
     return int(value)
 
 
@@ -254,7 +256,7 @@ def check_real(value: Any, name: str, minimum: float) -> float:
     """Return the value as a finite float of at least the minimum."""
     is_real = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if not is_real or not math.isfinite(value) or value < minimum:
-        raise InvalidInputError(
+        raise InvalidParameterError(
             f"{name} must be a number of at least {minimum:g}, got {value!r}"
         )
     return float(value)
@@ -264,14 +266,14 @@ def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
     """Return the value if it is one of the choices."""
     if value not in choices:
         listed = ", ".join(repr(choice) for choice in choices)
-        raise InvalidInputError(f"{name} must be one of {listed}, got {value!r}")
+        raise InvalidParameterError(f"{name} must be one of {listed}, got {value!r}")
     return str(value)
 
 
 def check_flag(value: Any, name: str) -> bool:
     """Return the value if it is True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise InvalidInputError(f"{name} must be True or False, got {value!r}")
+        raise InvalidParameterError(f"{name} must be True or False, got {value!r}")
     return bool(value)
 
 
@@ -281,6 +283,6 @@ def check_n_jobs(n_jobs: Any) -> None:
         return
     is_integer = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
     if not is_integer or n_jobs == 0:
-        raise InvalidInputError(
+        raise InvalidParameterError(
             f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}"
         )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from structsmooth.errors import missing_package
+
 try:
     import torch as _torch  # noqa: F401 (only whether it is there)
 except ImportError as error:
-    raise ImportError(
-        "structsmooth.torch needs PyTorch: pip install 'structsmooth[torch]'"
-    ) from error
+    raise missing_package("torch", "structsmooth.torch") from error
 
 from structsmooth.torch.autoencoder import Autoencoder
 from structsmooth.torch.data import SmoothedDataset

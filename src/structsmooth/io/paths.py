@@ -1,0 +1,68 @@
+"""Where results are, and where they may be written; quick to import."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from structsmooth.errors import FileFormatError, FileOptionError
+from structsmooth.io.atomic import OutputError, reading, wrapped_errors
+
+SUMMARY = "summary.json"
+FORMAT = "structsmooth.result"
+UNFINISHED = ".unfinished-"
+
+
+def check_target(target: Path) -> None:
+    """Refuse a place that cannot be written to, or that holds other files."""
+    with wrapped_errors(target):
+        if target.exists() and not target.is_dir():
+            raise OutputError(
+                f"cannot write {target}: it is a file, expected a directory"
+            )
+        if target.is_dir() and any(target.iterdir()) and not _is_ours(target):
+            raise OutputError(
+                f"cannot write {target}: it holds other files, expected a new directory"
+            )
+        existing = next(p for p in (target, *target.absolute().parents) if p.exists())
+        if not existing.is_dir():
+            raise OutputError(f"cannot write {target}: {existing} is not a directory")
+        if not os.access(existing, os.W_OK | os.X_OK, effective_ids=_EFFECTIVE_IDS):
+            raise OutputError(f"cannot write {target}: permission denied")
+
+
+_EFFECTIVE_IDS = os.access in os.supports_effective_ids
+
+
+def _is_ours(directory: Path) -> bool:
+    """Whether a directory holds a result of this program, finished or not."""
+    if any(directory.glob(UNFINISHED + "*")):
+        return True
+    try:
+        summary = json.loads((directory / SUMMARY).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(summary, dict) and summary.get("format") == FORMAT
+
+
+def read_summary(directory: str | Path) -> dict[str, Any]:
+    """Read the summary of a result."""
+    source = Path(directory)
+    if not (source / SUMMARY).is_file():
+        raise FileFormatError(
+            f"{source} is not a result of 'structsmooth fit': it has no {SUMMARY}"
+        )
+    with reading(source):
+        text = (source / SUMMARY).read_text(encoding="utf-8")
+        summary: dict[str, Any] = json.loads(text)
+    return summary
+
+
+def check_columns_path(path: str | Path) -> Path:
+    """Refuse a file that columns cannot be written to; cheap, so do it first."""
+    target = Path(path)
+    if target.suffix.lower() not in (".csv", ".npz", ".npy"):
+        raise FileOptionError(f"{target} must end in .csv, .npz or .npy")
+    return target
