@@ -9,14 +9,15 @@ from sklearn.utils import estimator_html_repr
 
 # Clusters in the table, those that are hard for certain first.
 MOST_ROWS = 6
-_CELL = "padding:2px 12px 2px 0;text-align:left"
+_TEXT = "padding:2px 12px 2px 0;text-align:left"
 _NUMBER = "padding:2px 12px 2px 0;text-align:right;white-space:nowrap"
+_COLUMNS = ("cluster", "rows", "Bayes error", "strength")
 
 
 class NotebookDisplay:
-    """Shows an estimator as scikit-learn does until it is fitted, then as a result.
+    """Shows an estimator as scikit-learn does until it is fitted, then its result.
 
-    The names are those that scikit-learn's estimators answer notebooks with.
+    Notebooks call the methods of these names on scikit-learn's estimators.
     """
 
     def _html_repr(self) -> str:
@@ -28,7 +29,7 @@ class NotebookDisplay:
         return self._html_repr()
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        # Of scikit-learn's base, which comes after this one and is not known here.
+        # That of scikit-learn's base class, which the type checker does not know here.
         bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
         if "text/html" in bundle:
             bundle["text/html"] = self._html_repr()
@@ -42,7 +43,6 @@ def html_of(smoother: Any) -> str:
     from structsmooth.report.words import percents, plural, strength
 
     report = build_report(smoother, None)
-    verdict = report.verdict
     facts = ", ".join(
         [
             plural(report.n_samples, "row"),
@@ -52,14 +52,7 @@ def html_of(smoother: Any) -> str:
         ]
     )
     head = "".join(
-        f'<th scope="col" style="{style}">{title}</th>'
-        for title, style in (
-            ("cluster", _NUMBER),
-            ("rows", _NUMBER),
-            ("Bayes error", _NUMBER),
-            ("strength", _NUMBER),
-            ("classes", _CELL),
-        )
+        f'<th scope="col" style="{_NUMBER}">{title}</th>' for title in _COLUMNS
     )
     body = "".join(
         f'<tr><th scope="row" style="{_NUMBER}">{row.cluster}</th>'
@@ -67,12 +60,12 @@ def html_of(smoother: Any) -> str:
         f'<td style="{_NUMBER}">{percents(row.lower, row.upper)}'
         f"{', says little' if row.says_little else ''}</td>"
         f'<td style="{_NUMBER}">{strength(row.strength)}</td>'
-        f'<td style="{_CELL}">{escape(row.classes)}</td></tr>'
+        f'<td style="{_TEXT}">{escape(row.classes)}</td></tr>'
         for row in report.clusters[:MOST_ROWS]
     )
     left = len(report.clusters) - MOST_ROWS
     if left > 0:
-        body += f'<tr><td colspan="5" style="{_CELL}">and {left} more</td></tr>'
+        body += f'<tr><td colspan="5" style="{_TEXT}">and {left} more</td></tr>'
     troubles = "".join(
         f"<li>{escape(check.title)} {escape(check.finding)}</li>"
         for status in (FAIL, WARN)
@@ -82,10 +75,11 @@ def html_of(smoother: Any) -> str:
     warnings = f'<ul style="margin:6px 0">{troubles}</ul>' if troubles else ""
     return (
         '<div style="max-width:52em;line-height:1.45">'
-        f'<p style="margin:0"><strong>{escape(verdict.headline)}</strong></p>'
-        f'<p style="margin:2px 0 6px;opacity:.75">StructuralSmoother, fitted: '
+        f'<p style="margin:0"><strong>{escape(report.verdict.headline)}</strong></p>'
+        '<p style="margin:2px 0 6px;opacity:.75">StructuralSmoother, fitted: '
         f"{escape(facts)}</p>"
-        f'<p style="margin:6px 0">{escape(verdict.smoothing)}</p>{warnings}'
-        f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead>'
+        f'<p style="margin:6px 0">{escape(report.verdict.smoothing)}</p>{warnings}'
+        f'<table style="border-collapse:collapse"><thead><tr>{head}'
+        f'<th scope="col" style="{_TEXT}">classes</th></tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
