@@ -21,7 +21,6 @@ RARE_CLASS = 10
 # At most this many rows with suspicious labels are named.
 SHOWN_SUSPECTS = 10
 FIT_AGAIN = "A smoother as fitted is never like this; fit again."
-
 TITLES = {
     "noise": "Do regions differ by more than noise?",
     "dimensions": "Are nearest neighbors near?",
@@ -35,7 +34,6 @@ TITLES = {
     "mean": "Is the mean strength equal to alpha?",
     "box": "Are all strengths inside their limits?",
 }
-
 Answer = tuple[str, ...]  # the status, what was found, and perhaps advice
 
 
