@@ -93,7 +93,14 @@ def test_the_map_colors_rows_by_value(fitted, overlapping, color):
     assert len(plot_map(fitted, X, color=color, legend=False).child_axes) == 0
 
 
-def test_without_rows_the_map_has_a_mark_for_each_cluster(fitted):
+def test_without_rows_the_map_has_a_mark_for_each_cluster(fitted, overlapping):
+    X, y = overlapping
+    first, second = (part.get_offsets() for part in plot_map(fitted).collections)
+    groups = [fitted.cluster_labels_ == c for c in range(len(fitted.strengths_))]
+    centers = {tuple(X[rows].mean(axis=0)): y[rows].mean() > 0.5 for rows in groups}
+    for center, is_second in centers.items():
+        marks = second if is_second else first
+        assert np.isclose(marks, center).all(axis=1).sum() == 1
     (drawn,) = plot_map(fitted, color="strength").collections
     assert sorted(drawn.get_array()) == pytest.approx(sorted(fitted.strengths_))
     areas = drawn.get_sizes() / drawn.get_sizes().sum()
