@@ -43,20 +43,20 @@ def check_labels_and_probabilities(
 
 
 def _check_distributions(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    lowest, highest = table.min(axis=1), table.max(axis=1)
     with np.errstate(invalid="ignore"):  # inf - inf
         sums = table.sum(axis=1)
-    valid = (lowest >= -RANGE_TOLERANCE) & (highest <= 1 + RANGE_TOLERANCE)
-    valid &= np.abs(sums - 1.0) <= SUM_TOLERANCE
-    if not valid.all():
-        row = int(valid.argmin())
+    off = np.abs(sums - 1.0)
+    lowest, highest = table.min(), table.max()
+    least, most = -RANGE_TOLERANCE, 1.0 + RANGE_TOLERANCE
+    if not (lowest >= least and highest <= most and off.max() <= SUM_TOLERANCE):
+        within = ((table >= least) & (table <= most)).all(axis=1)
+        row = int((within & (off <= SUM_TOLERANCE)).argmin())
         raise InvalidInputError(
             "each row of probabilities must have finite numbers from 0 to 1 that sum "
             f"to 1 (logits need a softmax first), but row {row} has "
-            f"{lowest[row]:g} to {highest[row]:g} with the sum {sums[row]:g}"
+            f"{table[row].min():g} to {table[row].max():g} with the sum {sums[row]:g}"
         )
-    rounded = lowest.min() < 0.0 or highest.max() > 1.0
-    return np.clip(table, 0.0, 1.0) if rounded else table
+    return table if lowest >= 0.0 and highest <= 1.0 else np.clip(table, 0.0, 1.0)
 
 
 def check_numbers(values: Any, name: str) -> NDArray[np.float64]:
