@@ -190,13 +190,18 @@ def test_logits_in_any_memory_order():
 # Derivatives
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("reduction", REDUCTIONS)
 @pytest.mark.parametrize("shape", [(4, 5), (2, 3, 2)])
-def test_first_and_second_derivatives_are_right(shape, reduction):
+def test_first_and_second_derivatives_are_right(shape, reduction, weighted):
     logits, target, strengths = case(shape, dtype=torch.float64)
+    options = {"reduction": reduction}
+    if weighted:
+        options["weight"] = torch.linspace(0.5, 2.0, shape[1])
+        target[1] = -100
 
     def loss(x):
-        return structural_cross_entropy(x, target, strengths, reduction=reduction)
+        return structural_cross_entropy(x, target, strengths, **options)
 
     assert torch.autograd.gradcheck(loss, logits)
     assert torch.autograd.gradgradcheck(loss, logits)
@@ -211,14 +216,18 @@ def test_strengths_and_weights_can_be_differentiated_too():
     )
 
 
-def test_a_second_backward_pass_finds_the_same_gradient():
+def test_further_backward_passes_find_the_same_gradient():
     logits, target, strengths = case((6, 5))
     loss = structural_cross_entropy(logits, target, strengths)
     (first,) = torch.autograd.grad(loss, logits, retain_graph=True)
     kept = first.clone()
-    (second,) = torch.autograd.grad(3 * loss, logits)
+    (again,) = torch.autograd.grad(loss, logits, retain_graph=True)
+    (threefold,) = torch.autograd.grad(3 * loss, logits, retain_graph=True)
+    (differentiable,) = torch.autograd.grad(loss, logits, create_graph=True)
     assert torch.equal(first, kept)
-    torch.testing.assert_close(second, 3 * first)
+    assert torch.equal(again, kept)
+    torch.testing.assert_close(threefold, 3 * first)
+    torch.testing.assert_close(differentiable, first)
 
 
 def test_logits_may_change_after_the_loss():

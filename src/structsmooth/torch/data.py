@@ -32,7 +32,7 @@ class SmoothedDataset(Dataset[Any]):
     Attributes
     ----------
     dataset : Dataset
-        The one given.
+        The wrapped data set.
     strengths : Tensor of shape (n,), float32
         The strengths.
 

@@ -121,9 +121,9 @@ class StructuralCrossEntropyLoss(nn.Module):
         parts = []
         if self.strengths is not None:
             mean = f"{float(self.strengths.double().mean()):.4g}"
-            n_samples = len(self.strengths) if self.strengths.ndim else None
-            shown = f"<{n_samples} of mean {mean}>" if n_samples else mean
-            parts.append(f"strengths={shown}")
+            if self.strengths.ndim == 1:
+                mean = f"<{len(self.strengths)} of mean {mean}>"
+            parts.append(f"strengths={mean}")
         if self.weight is not None:
             parts.append(f"weight=<{len(self.weight)} classes>")
         for name in ("ignore_index", "reduction", "smooth_in_eval"):

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import torch
-import torch.nn.functional as F  # noqa: N812 (PyTorch's own name for it)
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import check_random_state
@@ -26,6 +25,7 @@ from structsmooth.support.validation import (
     check_label_structure,
     encode_labels,
 )
+from structsmooth.torch.functional import structural_cross_entropy
 from structsmooth.torch.training import check_training, resolve_device, training_stage
 
 # Rows that are embedded at a time.
@@ -110,7 +110,7 @@ def out_of_fold_outputs(
     outputs = np.empty((len(rows), len(classes)), dtype=np.float32)
     with training_stage("first models", n_folds * epochs, n_jobs, verbose) as stage:
         for number, (others, fold) in enumerate(folds):
-            network = _built(build, seed + number).to(place)
+            network = _built(build, seed + number).to(place).train()
             optimizer = torch.optim.Adam(network.parameters(), lr=learning_rate)
             generator = torch.Generator().manual_seed(seed + number)
             for _ in range(epochs):
@@ -120,7 +120,8 @@ def out_of_fold_outputs(
                         continue  # batch normalization fails on a single sample
                     optimizer.zero_grad()
                     scores = network(rows[batch].float().to(place))
-                    loss = F.cross_entropy(scores, labels[batch].to(place))
+                    expected = labels[batch].to(place)
+                    loss = structural_cross_entropy(scores, expected, 0.0)
                     loss.backward()  # type: ignore[no-untyped-call]
                     optimizer.step()
                 stage.advance()
