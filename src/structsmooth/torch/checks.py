@@ -114,13 +114,13 @@ def split_ignored(
 ) -> tuple[Tensor, Tensor | None]:
     """Return indices that are all classes, and where to ignore them (None: nowhere)."""
     index = target.long()
-    seen = extremes(index)
     ignored = None
-    if seen is None or 0 <= ignore_index < n_classes or not _fit(seen, n_classes):
+    seen = extremes(index)
+    if 0 <= ignore_index < n_classes or not _are_classes(seen, n_classes):
         ignored = index == ignore_index
         index = index.masked_fill(ignored, 0)
         seen = extremes(index)
-    if seen is not None and not _fit(seen, n_classes):
+    if seen is not None and not _are_classes(seen, n_classes):
         raise InvalidInputError(
             f"target must hold class indices 0 to {n_classes - 1} or ignore_index="
             f"{ignore_index}, got {int(seen[0] if seen[0] < 0 else seen[1])}"
@@ -128,8 +128,8 @@ def split_ignored(
     return index, ignored
 
 
-def _fit(seen: tuple[float, float], n_classes: int) -> bool:
-    return seen[0] >= 0 and seen[1] < n_classes
+def _are_classes(seen: tuple[float, float] | None, n_classes: int) -> bool:
+    return seen is not None and seen[0] >= 0 and seen[1] < n_classes
 
 
 def extremes(values: Tensor) -> tuple[float, float] | None:

@@ -1,10 +1,7 @@
 """Features from a first model, each sample seen by one that did not train on it.
 
-Strengths are only as good as the space that they are measured in, and distances between
-pixels say little. The outputs of a trained model say more, but a model has learned its
-own training labels, so classes would not seem to overlap. Therefore each fold of the
-data is embedded by a model trained on the other folds. Log-probabilities mean the same
-in all of these models, which inner layers do not.
+In the outputs of a model that trained on a sample, the classes would hardly overlap.
+Log-probabilities mean the same in the models of all folds, which inner layers do not.
 """
 
 from __future__ import annotations
@@ -139,7 +136,7 @@ def _check_rows(X: Any) -> Tensor:
             f"{tuple(rows.shape)}"
         )
     if not bool(torch.isfinite(rows).all()):
-        raise InvalidInputError("X must have finite numbers only, got nan or infinity")
+        raise InvalidInputError("X must have finite numbers only, got NaN or infinity")
     return rows
 
 
@@ -156,14 +153,13 @@ def _folds(
     if groups is None:
         splitter = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
         return list(splitter.split(coded, coded))
-    given = np.asarray(groups)
-    if given.shape != coded.shape:
+    if np.shape(groups) != coded.shape:
         raise InvalidInputError(
             f"groups must have one entry for each of {len(coded)} samples, got shape "
-            f"{given.shape}"
+            f"{np.shape(groups)}"
         )
     by_group = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
-    return list(by_group.split(coded, coded, given))
+    return list(by_group.split(coded, coded, np.asarray(groups)))
 
 
 def _built(build: Callable[[], nn.Module], seed: int) -> nn.Module:
