@@ -75,7 +75,7 @@ def test_standardizes_by_feature_or_channel(rng, images):
     np.testing.assert_allclose(by_feature.mean, X.mean(axis=0))
     np.testing.assert_allclose(by_feature.scale[:2], X[:, :2].std(axis=0))
     assert by_feature.scale[2] == 1.0
-    inputs = by_feature.to_input(X, torch.float64)
+    inputs = by_feature.to_input(X)
     np.testing.assert_allclose(inputs.mean(0), 0.0, atol=1e-14)
     np.testing.assert_allclose(by_feature.from_output(inputs), X)
 
@@ -83,7 +83,7 @@ def test_standardizes_by_feature_or_channel(rng, images):
     by_channel = Standardization.fit(rows, (7, 6, 3))
     np.testing.assert_allclose(by_channel.mean, images.mean(axis=(0, 1, 2)))
     np.testing.assert_allclose(by_channel.scale, images.std(axis=(0, 1, 2)))
-    inputs = by_channel.to_input(rows, torch.float64)
+    inputs = by_channel.to_input(rows)
     assert inputs.shape == (50, 3, 7, 6)
     pixel = (images[9, 2, 5, 1] - by_channel.mean[1]) / by_channel.scale[1]
     assert float(inputs[9, 1, 2, 5]) == pytest.approx(pixel)

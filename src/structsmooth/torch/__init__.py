@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 try:
-    import torch as _torch  # noqa: F401 (only whether it is there)
+    import torch as _torch  # noqa: F401 (is it installed?)
 except ImportError as error:
     raise ImportError(
         "structsmooth.torch needs PyTorch: pip install 'structsmooth[torch]'"
