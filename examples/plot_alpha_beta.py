@@ -22,7 +22,6 @@ import numpy as np
 from structsmooth import (
     StructuralSmoother,
     bayes_error_bias,
-    closed_form_strengths,
     largest_free_beta,
     solve_strengths,
 )
@@ -34,7 +33,7 @@ alpha = 0.1
 figure, axis = plt.subplots(figsize=(7, 4), layout="constrained")
 for beta in (0.0, 0.25, 0.5, 1.0):
     strengths = solve_strengths(bayes_error, weights, alpha, beta, n_classes=2)
-    line = closed_form_strengths(bayes_error, weights, alpha, beta, n_classes=2)
+    line = alpha + beta * (bayes_error - weights @ bayes_error)  # without bounds
     (drawn,) = axis.plot(bayes_error, strengths, "o-", label=f"beta = {beta:g}")
     axis.plot(bayes_error, line, ":", color=drawn.get_color())
     print(f"beta {beta:4g}: {strengths.round(3)}, mean {strengths @ weights:.3f}")

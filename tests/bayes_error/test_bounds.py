@@ -9,8 +9,6 @@ from oracles import assert_possible
 from structsmooth import (
     bayes_error_bounds,
     combine_bounds,
-    count_crossing_edges,
-    euclidean_mst,
     henze_penrose_divergence,
 )
 from structsmooth.bayes_error.inequalities import lower_bound
@@ -22,11 +20,10 @@ LINE = np.array([[0.0], [1.0], [3.0], [6.0], [10.0], [15.0]])
 
 
 def test_crossing_matrix_by_hand():
-    edges = euclidean_mst(LINE).edges
     # Labels 0 1 1 2 0 0: the edges join 01, 11, 12, 20, 00.
     expected = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
-    counts = count_crossing_edges(edges, [0, 1, 1, 2, 0, 0], 3)
-    assert counts.tolist() == expected
+    bounds = bayes_error_bounds(LINE, [0, 1, 1, 2, 0, 0])
+    assert bounds.crossing.tolist() == expected
 
 
 def test_three_class_bounds_by_hand():
@@ -312,17 +309,3 @@ def test_bad_parameters_are_refused(keywords, message):
 def test_mismatched_lengths_are_refused():
     with pytest.raises(InvalidInputError, match="X has 6 rows, y has 5 labels"):
         bayes_error_bounds(LINE, [0, 1, 0, 1, 0])
-
-
-@pytest.mark.parametrize(
-    ("edges", "message"),
-    [
-        ([[0, 1, 1]], "shape"),
-        ([[-1, 0]], "rows 0 to 1"),
-        ([[0, 2]], "rows 0 to 1"),
-        ([[0.7, 1]], "row numbers"),
-    ],
-)
-def test_edges_that_are_none_are_refused(edges, message):
-    with pytest.raises(InvalidInputError, match=message):
-        count_crossing_edges(edges, [0, 1], 2)

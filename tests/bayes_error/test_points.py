@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from structsmooth import StructuralSmoother, solve_strengths
-from structsmooth.bayes_error.points import fit_points, usual_neighbors
+from structsmooth.bayes_error.points import Place, fit_points, usual_neighbors
 from structsmooth.errors import InvalidInputError
 from structsmooth.strengths.solve import strengths_of_others
 from structsmooth.support.rowkeys import halves_of_rows, row_keys
@@ -27,7 +27,7 @@ def on_the_line(clusters=TOGETHER, **options):
 def neighbors_of(points, rows, clusters):
     """The training rows near new ones."""
     X, clusters = np.array(rows)[:, np.newaxis], np.array(clusters)
-    place = points.place(X, clusters, row_keys(X), None, with_neighbors=False)
+    place = points.place(X, clusters, row_keys(X), None)
     assert (place.known == -1).all()
     return place.near
 
@@ -59,7 +59,7 @@ def test_the_limit_is_the_error_of_the_most_frequent_label_two_steps_around(
         n_neighbors=5,
         n_jobs=None,
     )
-    near = points.neighbors(None)
+    near = points.neighbors_at(Place(clusters, np.arange(80)), None)
 
     def around(i):
         return [i, *(j for j in near[i] if j >= 0)]
@@ -285,7 +285,7 @@ def test_rows_of_a_cluster_that_says_little_follow_the_mean_of_the_others(rng):
     options = {"n_classes": 2, "n_neighbors": 8, "n_jobs": None}
     alone = fit_points(X, y, clusters, row_keys(X), **options)
     told = fit_points(
-        X, y, clusters, row_keys(X), speaks=clusters == 0, **options
+        X, y, clusters, row_keys(X), counts=clusters == 0, **options
     ).bayes_error()
     mean = alone.bayes_error()[12:].mean()
     np.testing.assert_allclose(told[:12], mean)

@@ -7,7 +7,7 @@ import pytest
 
 from census import GivenClusters, census_like
 from structsmooth import StructuralSmoother, bayes_error_bounds, shrink_bounds
-from structsmooth.bayes_error.shrinkage import settled_bayes_error
+from structsmooth.bayes_error.shrinkage import lower_bounds_that_count
 from structsmooth.errors import InvalidInputError
 
 
@@ -120,7 +120,7 @@ def test_a_small_region_that_may_be_like_the_others_gets_their_mean():
     mixed = bayes_error_bounds(X, ([0] * 4 + [1]) * 8)
     small = bayes_error_bounds(X[:6], [0, 1, 0, 0, 1, 1])
     assert small.lower > mixed.lower > clean.lower == 0.0
-    found = settled_bayes_error([clean, mixed, small])
+    found = lower_bounds_that_count([clean, mixed, small])
     assert found[:2].tolist() == [clean.lower, mixed.lower]
     assert found[2] == pytest.approx(mixed.lower / 2)
 
@@ -130,7 +130,7 @@ def test_a_small_region_that_is_clearly_different_keeps_its_own():
     X = (np.arange(40.0) ** 2)[:, np.newaxis]
     mixed = bayes_error_bounds(X, ([0] * 4 + [1]) * 8)
     pure = bayes_error_bounds(X[:10], [0] * 10, n_classes=2)
-    assert settled_bayes_error([mixed, pure]).tolist() == [mixed.lower, 0.0]
+    assert lower_bounds_that_count([mixed, pure]).tolist() == [mixed.lower, 0.0]
 
 
 def test_where_most_rows_are_in_small_regions_all_of_them_count():
@@ -138,4 +138,4 @@ def test_where_most_rows_are_in_small_regions_all_of_them_count():
     some = bayes_error_bounds(X, [0, 0, 0, 1, 0, 1] * 2)
     other = bayes_error_bounds(X, [0] * 6 + [1] * 6)
     expected = [some.lower, other.lower]
-    assert settled_bayes_error([some, other]).tolist() == expected
+    assert lower_bounds_that_count([some, other]).tolist() == expected

@@ -15,7 +15,6 @@ from structsmooth.report.palette import (
 from structsmooth.report.placement import (
     UNKNOWN,
     draw_rows,
-    errors_of_clusters,
     place_rows,
     project,
 )
@@ -186,6 +185,8 @@ def test_other_rows_have_predicted_strengths(overlapping, regions):
 def test_the_error_of_a_cluster_is_the_mean_of_its_samples(overlapping, regions):
     smoother = StructuralSmoother(random_state=0, regions=regions).fit(*overlapping)
     errors = smoother.decision_.bayes_error_of_samples(smoother.structure_)
-    for cluster, error in enumerate(errors_of_clusters(smoother)):
+    for cluster, error in enumerate(
+        smoother.decision_.bayes_error_of_clusters(smoother.structure_)
+    ):
         inside = smoother.cluster_labels_ == cluster
         assert error == pytest.approx(errors[inside].mean())
