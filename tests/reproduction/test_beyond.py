@@ -83,7 +83,7 @@ def test_the_summary_counts_what_beats_uniform(tmp_path):
     assert "| cluster | -0.100* | 1 | 0 |" in text
     assert "| point | +0.033 | 0 | 0 |" in text
     assert "| uniform | NLL | 0.510 |" in text
-    assert "confirm by: none yet" in text
+    assert "confirming: none yet" in text
 
 
 def test_the_summary_judges_the_cautious_alpha(tmp_path):
