@@ -1,4 +1,4 @@
-"""Reading every kind of file, and saying where it is wrong."""
+"""Reading every kind of file, and error messages that say where it is wrong."""
 
 import gzip
 
@@ -209,7 +209,7 @@ def test_a_parquet_table_with_text_or_gaps_is_refused(tmp_path):
             [9007199254740993, 9007199254740992, 9007199254740992],
         ),
         (["99999999999999999999", "5", "5"], ["99999999999999999999", "5", "5"]),
-        (["1.5", "2", "2"], [1.5, 2.0, 2.0]),  # no classes: refused later on
+        (["1.5", "2", "2"], [1.5, 2.0, 2.0]),  # not classes: refused later
     ],
 )
 def test_different_labels_stay_different(write, cells, expected):

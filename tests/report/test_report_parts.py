@@ -1,4 +1,4 @@
-"""What a report is made of: pictures, the view of the rows, checks and the verdict."""
+"""Parts of a report: pictures, the view of the rows, checks and the verdict."""
 
 import base64
 import dataclasses
@@ -302,7 +302,7 @@ def test_tiny_clusters_are_warned_of():
     harder = bounds(9, lower=0.9, interval=(0.8, 0.95))
     found = check_tiny_clusters(smoother_of(bounds(9), harder, bounds(100))).finding
     assert "1 of them may be like the others and says little: its strength" in found
-    # None is told apart if all are tiny, so nothing is said of some.
+    # If all clusters are tiny, none is marked as small.
     found = check_tiny_clusters(smoother_of(bounds(9), bounds(9))).finding
     assert "like the others" not in found
 
@@ -313,7 +313,7 @@ def test_clusters_of_one_class_are_fine_until_they_are_most():
     whole = {"bayes_error_bounds_": SimpleNamespace(lower=0.02)}
     found = check_one_class_clusters(smoother_of(single, single, mixed, **whole))
     assert found.status == "warn"
-    # Not for a mean that is the estimated Bayes error, or less.
+    # Not if the mean is at most the estimated Bayes error.
     cautious = smoother_of(single, single, mixed, alpha_=0.02, **whole)
     assert check_one_class_clusters(cautious).status == "pass"
     assert "66.7\u00a0%" in found.finding

@@ -1,4 +1,4 @@
-"""Rows of the fit that come back get what they had; rows from far away, an answer."""
+"""Fitted rows get the strength they had in fit; rows far away get a finite one."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def repeated(rng):
 
 
 def wide(rng):
-    """More features than are kept, so that PCA is at work."""
+    """Return more features than are kept, so that PCA is used."""
     y = rng.integers(0, 3, size=N)
     return rng.normal(size=(N, 70)) + 0.4 * y[:, np.newaxis], y
 
@@ -101,7 +101,7 @@ def test_a_row_beside_a_fitted_one_is_a_new_one(rng):
     X, y = continuous(rng)
     smoother = StructuralSmoother(regions="point", random_state=0).fit(X, y)
     moved = smoother.predict_strength(X + 1e-9)
-    # It counts the fitted row among its neighbors, labels and all.
+    # It counts the fitted row, with its label, among its neighbors.
     assert np.abs(moved - smoother.sample_strengths_).max() > 1e-6
 
 
