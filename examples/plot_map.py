@@ -2,7 +2,7 @@
 Where the classes overlap, and how strengths follow
 ===================================================
 
-Two classes, each a mixture of Gaussians in the plane. The smoother clusters the
+Two classes, each a mixture of Gaussians in two dimensions. The smoother clusters the
 points, bounds the Bayes error of each cluster, and derives a strength from it.
 """
 

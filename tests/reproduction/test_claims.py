@@ -144,5 +144,5 @@ def test_the_page_keeps_what_is_around_the_claims(results, tmp_path):
     assert "old" not in text
     assert text.count("| claim |") == 1
     page.write_text("nothing")
-    with pytest.raises(FileFormatError, match="has no marks for the claims"):
+    with pytest.raises(FileFormatError, match="has no markers for the claims"):
         claims.write(page, results)

@@ -68,7 +68,7 @@ def test_an_unknown_name_is_refused(capsys):
 def test_a_name_is_wanted_of_all_but_the_claims(toys, tmp_path, monkeypatch, capsys):
     with pytest.raises(SystemExit):
         command.main(["run"])
-    assert "run wants a NAME" in capsys.readouterr().err
+    assert "run needs a NAME" in capsys.readouterr().err
     page = tmp_path / "README.md"
     page.write_text(f"{claims.BEGIN}\n{claims.END}\n")
     monkeypatch.setattr(command, "PAGE", page)

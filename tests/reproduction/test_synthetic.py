@@ -153,7 +153,7 @@ def test_the_table_and_the_figures_read_what_the_runner_wrote(
     assert "2 of 2 seeds" in text
     errors, others = text.split("## Other numbers of clusters")
     assert sum(line.startswith("| ") for line in errors.splitlines()) == 2 + 34
-    numbers = others.split("## Test error along")[0]
+    numbers = others.split("## Test error during")[0]
     assert sum(line.startswith("| ") for line in numbers.splitlines()) == 2 + 9
     # The paper's numbers are next to ours, in the row of the same settings.
     row = next(
