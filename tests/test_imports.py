@@ -1,4 +1,4 @@
-"""``import structsmooth`` is light, and this test can fail."""
+"""``import structsmooth`` loads no heavy library, and this test can fail."""
 
 import subprocess
 import sys

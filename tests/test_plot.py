@@ -114,7 +114,7 @@ def test_of_many_classes_eight_have_a_color_and_the_rest_is_gray(hundred):
     assert sum(len(part.get_offsets()) for part in ax.collections) == 1000
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
     assert texts[0] == "92 others"
-    ax.figure.canvas.draw()  # a dollar sign is no mathematics
+    ax.figure.canvas.draw()  # a dollar sign does not start a formula
 
 
 def test_a_map_refuses_what_it_cannot_color(fitted, overlapping):

@@ -54,14 +54,14 @@ def test_one_class_or_one_point_has_bayes_error_zero():
 
 
 def test_bounds_saturate_where_labels_are_noise():
-    # Alternating labels: all five edges cross, one is forced, and so do the other four.
+    # Alternating labels: all five edges cross; one is forced and four are free.
     bounds = bayes_error_bounds(LINE, [0, 1, 0, 1, 0, 1])
     assert bounds.crossing_fraction == 1.0
     assert (bounds.lower, bounds.upper) == (0.5, 0.5)
 
 
 def test_nothing_exceeds_the_error_of_the_most_frequent_class():
-    # Twelve rows, nine of them of one class, labels 0 0 0 1 0 0 0 1 0 0 0 1: five edges
+    # Twelve rows, nine of them in one class, labels 0 0 0 1 0 0 0 1 0 0 0 1: five edges
     # cross, one is forced, so the share is 4/10, and the lower bound 0.2764 at 1/2.
     X = (np.arange(12.0) ** 2)[:, np.newaxis]
     bounds = bayes_error_bounds(X, [0, 0, 0, 1] * 3)
@@ -142,7 +142,7 @@ def test_equals_dataeval(rng, n_classes):
     X = rng.normal(size=(300, 4)) + 0.8 * y[:, np.newaxis]
     X = X.astype(np.float32)
     expected = dataeval.ber_mst(X, y)
-    # It leaves the forced edges out of the crossing ones, but not out of all.
+    # Version 0.1.0 subtracts forced edges from the crossing ones, but not from all.
     bounds = bayes_error_bounds(X, y)
     forced_kept = bounds.crossing_fraction * (300 - n_classes) / 300
     assert forced_kept == pytest.approx(expected["upper_bound"], abs=1e-12)
@@ -218,7 +218,7 @@ def test_no_crossing_does_not_mean_certainty():
     assert two.interval[1] > 0.3
     one = bayes_error_bounds(LINE, [0] * 6)
     assert one.crossing_interval[1] > 0.3
-    assert one.interval == (0.0, 0.0)  # with one class there is no error to be made
+    assert one.interval == (0.0, 0.0)  # with one class no error is possible
 
 
 def test_whole_is_the_weighted_mean_of_its_regions():
@@ -239,7 +239,7 @@ def test_whole_is_the_weighted_mean_of_its_regions():
 
 def test_the_whole_is_limited_by_its_own_classes_not_by_those_of_its_regions():
     # All free edges cross in both. In each region one class has two rows of three, so
-    # 1/3 is the limit there; together the classes are equal, and 1/2 is.
+    # 1/3 is the limit there; together the classes are equal, and the limit is 1/2.
     X = np.array([[0.0], [1.0], [3.0]])
     a, b = bayes_error_bounds(X, [0, 1, 0]), bayes_error_bounds(X, [1, 0, 1])
     assert a.upper == b.upper == pytest.approx(1 / 3)
@@ -285,7 +285,7 @@ def test_invariant_to_order_of_rows_and_names_of_classes(seed):
     generator = np.random.default_rng(seed)
     X, y = generator.normal(size=(60, 3)), generator.integers(0, 3, 60)
     order = generator.permutation(60)
-    names = np.array(["z", "m", "a"])  # sorted the other way round
+    names = np.array(["z", "m", "a"])  # sorted in reverse
     renamed = bayes_error_bounds(X[order], names[y[order]])
     plain = bayes_error_bounds(X, y)
     assert renamed.lower == plain.lower

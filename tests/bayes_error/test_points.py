@@ -1,4 +1,4 @@
-"""Strengths for every sample, from the labels around it."""
+"""A strength for every sample, from the labels of its neighbors."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from structsmooth.errors import InvalidInputError
 from structsmooth.strengths.solve import strengths_of_others
 from structsmooth.support.rowkeys import halves_of_rows, row_keys
 
-# Six points on a line, so far apart that neighbors are plain to see.
+# Six points on a line, with obvious neighbors.
 LINE = np.array([[0.0], [1.0], [2.1], [10.0], [11.0], [12.1]])
 LABELS = np.array([0, 0, 1, 1, 1, 1])
 
@@ -25,7 +25,7 @@ def on_the_line(clusters=TOGETHER, **options):
 
 
 def neighbors_of(points, rows, clusters):
-    """The training rows near new ones."""
+    """The training rows near new rows."""
     X, clusters = np.array(rows)[:, np.newaxis], np.array(clusters)
     place = points.place(X, clusters, row_keys(X), None)
     assert (place.known == -1).all()
@@ -91,8 +91,8 @@ def test_a_new_row_takes_the_mean_of_its_neighbors():
 
 
 def test_neighbors_are_those_of_the_cluster():
-    # The third point alone with the last three: neighbors 10 and 11, not 0 and 1. The
-    # first two have but one neighbor.
+    # The third point is in a cluster with the last three: its neighbors are 10 and 11,
+    # not 0 and 1. The first two have only one neighbor each.
     clusters = np.array([0, 0, 1, 1, 1, 1])
     points = on_the_line(clusters)
     assert points.disagreement.tolist() == [0.0] * 6
@@ -183,7 +183,7 @@ def test_alpha_auto_is_what_the_trees_of_the_clusters_say(rng):
 def test_new_rows_lie_on_the_same_line_and_in_the_same_box():
     bayes_error, weights = np.array([0.0, 0.1, 0.2, 0.4]), np.full(4, 0.25)
     solved = solve_strengths(bayes_error, weights, 0.1, 1.0, n_classes=2)
-    # With beta 1 and two classes the slope is 1; the mean 0.1 wants a level of
+    # With beta 1 and two classes the slope is 1; the mean 0.1 needs a level of
     # -0.075 before the first is clipped at 0, and (0.4 - 0.7) / 3 = -0.1 after.
     np.testing.assert_allclose(solved, [0.0, 0.0, 0.1, 0.3], atol=1e-12)
     others = strengths_of_others(

@@ -240,7 +240,7 @@ def test_a_directory_without_write_permission(data, tmp_path):
     closed.chmod(0o555)
     is_root = os.geteuid() == 0
     data.chmod(0o644)
-    if is_root:  # root may write anywhere, so be somebody else for a moment
+    if is_root:  # root may write anywhere, so become another user for a moment
         os.seteuid(65534)
     try:
         got = run_app(app, ["fit", str(data), "-o", str(closed / "out")])
@@ -391,7 +391,7 @@ def test_a_kernel_without_a_place_for_its_cache_still_works():
 
 
 def housing(tmp_path, labels):
-    """A table of one feature, with these labels."""
+    """Return a table with one feature and these labels."""
     path = tmp_path / "table.csv"
     rows = "\n".join(f"{i % 97},{label}" for i, label in enumerate(labels))
     path.write_text(f"rooms,price\n{rows}\n")

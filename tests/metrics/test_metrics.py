@@ -1,4 +1,4 @@
-"""Metrics on hard labels: by hand, against other libraries, and by enumeration."""
+"""Metrics on hard labels, compared with other libraries and with direct computation."""
 
 from itertools import permutations
 from math import log
@@ -30,7 +30,7 @@ KEYS += ["aurc", "e_aurc", "risk_at_80"]
 
 @pytest.fixture
 def predictions(rng):
-    """A thousand samples of five classes; too sure when sure, else not sure enough."""
+    """A thousand samples of five classes, some overconfident, some underconfident."""
     table = rng.dirichlet(np.full(5, 0.4), 1000)
     sharp = table**3 / (table**3).sum(axis=1, keepdims=True)
     truth = 0.75 * sharp + 0.25 / 5
@@ -103,8 +103,8 @@ def test_equal_probabilities_predict_the_first_class():
 
 
 def test_bins_of_equal_width_include_their_upper_ends():
-    # Two bins, one sample right at 0.5 and one wrong at 0.6: apart, |0.5| + |0.6|,
-    # while in one bin they would make up for each other, |0.5 - 0.6|.
+    # Two bins, one sample right at 0.5 and one wrong at 0.6: separately |0.5| + |0.6|,
+    # while in one bin they would partly cancel, |0.5 - 0.6|.
     y, table = [0, 1], [[0.5, 0.5], [0.6, 0.4]]
     got = expected_calibration_error(y, table, n_bins=2)
     assert got == pytest.approx((0.5 + 0.6) / 2)

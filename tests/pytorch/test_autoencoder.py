@@ -190,7 +190,7 @@ def test_validation_rows_are_not_trained_on(rng):
     assert errors[held_out].mean() == pytest.approx(
         min(coder.validation_loss_curve_), rel=1e-5
     )
-    # In another order they leave the network as it is.
+    # Their order does not change the network.
     turned = X.copy()
     turned[held_out] = X[held_out[::-1]]
     codes = small(validation_fraction=0.25).fit(turned).transform(X)
@@ -221,7 +221,7 @@ def test_in_a_pipeline_with_names():
     X, y = load_digits(return_X_y=True, as_frame=True)
     coder = small(16, hidden_sizes=(64,), max_epochs=5)
     model = make_pipeline(coder, LogisticRegression(max_iter=1000)).fit(X, y)
-    assert model.score(X, y) > 0.6  # guessing: 0.1
+    assert model.score(X, y) > 0.6  # guessing gives 0.1
     frame = clone(coder).set_output(transform="pandas").fit_transform(X)
     assert isinstance(frame, pd.DataFrame)
     assert frame.columns[3] == "autoencoder3"

@@ -1,4 +1,4 @@
-"""The loss, against PyTorch's own in every case that it has."""
+"""The loss, compared with PyTorch's own wherever PyTorch has one."""
 
 import math
 import os
@@ -20,7 +20,7 @@ import torch.nn.functional as F  # noqa: N812
 from structsmooth.torch import cross_entropy, row_kernel, structural_cross_entropy
 
 REDUCTIONS = ["none", "mean", "sum"]
-# Positions of the classes as in F.cross_entropy; 1024 numbers are a chunk of a row.
+# Shapes as in F.cross_entropy, with classes second; a chunk of a row has 1024 numbers.
 SHAPES = [(6, 5), (4, 2), (3, 1024), (3, 1025), (2, 2500), (3, 5, 4), (2, 7, 3, 2)]
 
 
@@ -34,7 +34,7 @@ def case(shape, seed=0, dtype=torch.float32):
 
 
 def soft_target(target, strengths, n_classes):
-    """The smoothed label of each position, classes second, from the NumPy side."""
+    """The smoothed label of each position, classes second, computed with NumPy."""
     soft = smooth_labels(target.flatten(), strengths.double().flatten(), n_classes)
     return torch.from_numpy(soft).reshape(*target.shape, n_classes).movedim(-1, 1)
 
@@ -332,7 +332,7 @@ def test_autocast_is_as_pytorchs():
 
 
 def test_values_on_another_device_are_not_looked_at(monkeypatch):
-    # The "meta" device stands for a GPU, which would have to be waited for.
+    # The "meta" device stands in for a GPU, which would force a synchronization.
     monkeypatch.setattr(torch, "aminmax", lambda _: pytest.fail("looked at values"))
     monkeypatch.setattr(torch.Tensor, "item", lambda _: pytest.fail("waited"))
     logits = torch.empty(4, 5, device="meta", requires_grad=True)
@@ -477,7 +477,7 @@ def test_smoothing_onto_a_masked_class_costs_infinitely_much(tracked):
     torch.testing.assert_close(loss, expected)
 
 
-# A processor's own NaN, as from 0/0, is the negative one.
+# The NaN that a processor produces, as from 0/0, has a negative sign.
 @pytest.mark.parametrize("value", [math.nan, -math.nan, math.inf])
 @pytest.mark.parametrize("strength", [0.2, [0.0, 0.0]])
 def test_what_is_not_a_number_stays_so(value, strength):

@@ -72,7 +72,7 @@ def test_validation_is_not_smoothed(logits, strengths):
     criterion = StructuralCrossEntropyLoss(strengths).eval()
     expected = F.cross_entropy(logits, TARGET)
     assert torch.equal(criterion(logits, TARGET), expected)
-    # What belongs to training samples is not even looked up.
+    # The strengths of training samples are not even looked up.
     assert torch.equal(criterion(logits, TARGET, index=[99, 98, 97]), expected)
     assert torch.equal(criterion(logits, TARGET, 0.5), expected)
 

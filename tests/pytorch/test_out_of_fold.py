@@ -1,4 +1,4 @@
-"""Features from a first model, each sample by one that did not train on it."""
+"""Out-of-fold outputs: each sample is predicted by a model not trained on it."""
 
 import numpy as np
 import pytest
@@ -20,8 +20,8 @@ def error_of(outputs, y):
 
 
 def test_labels_learned_by_heart_do_not_show(rng):
-    # Random labels, which such a network can learn by heart: one that had seen them
-    # would be right almost always, one that has not half of the time.
+    # Random labels, which such a network can memorize: a network that had seen them
+    # would be right almost always, one that has not, half of the time.
     X, y = rng.normal(size=(200, 8)), rng.integers(0, 2, size=200)
     outputs = out_of_fold_outputs(
         perceptron(), X, y, epochs=60, learning_rate=0.01, random_state=0

@@ -105,7 +105,7 @@ BLIND = {
 
 
 def lab(color, blindness):
-    """Return a color as it is seen, in CIE L*a*b*."""
+    """Return a color as it is perceived, in CIE L*a*b*."""
     shares = np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)]) / 255.0
     linear = np.where(
         shares <= 0.04045, shares / 12.92, ((shares + 0.055) / 1.055) ** 2.4
@@ -131,7 +131,7 @@ def test_color_blind_readers_can_tell_classes_apart(n_classes, blindness):
     gaps = [
         np.linalg.norm(seen[i] - seen[j]) for i in range(len(seen)) for j in range(i)
     ]
-    assert min(gaps) > 15.0  # 2.3 is a difference that can just be seen
+    assert min(gaps) > 15.0  # 2.3 is a just noticeable difference
 
 
 def test_overlap_of_a_class_counts_edges_at_both_ends(rng):

@@ -1,4 +1,4 @@
-"""The report: the page, the JSON beside it, the command and the method."""
+"""The report: the page, its JSON file, the command and the method."""
 
 import base64
 import hashlib
@@ -183,7 +183,7 @@ def test_a_report_without_rows_says_what_it_lacks(digits, tmp_path):
 
 
 class Noise:
-    """Images that do not let themselves be packed, made when they are asked for."""
+    """Incompressible images, made on access."""
 
     shape = (40_000, 48, 48, 3)
 

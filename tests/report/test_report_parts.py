@@ -1,4 +1,4 @@
-"""What a report is made of: pictures, the view of the rows, checks and the verdict."""
+"""Parts of a report: pictures, the view of the rows, checks and the verdict."""
 
 import base64
 import dataclasses
@@ -311,7 +311,7 @@ def test_clusters_of_one_class_are_fine_until_they_are_most():
     whole = {"bayes_error_bounds_": bounds(lower=0.02)}
     found = check("one-class-clusters", smoother_of(single, single, mixed, **whole))
     assert found.status == "warn"
-    # Not for a mean that is the estimated Bayes error, or less.
+    # Not if the mean is at most the estimated Bayes error.
     cautious = smoother_of(single, single, mixed, alpha_=0.02, **whole)
     assert check("one-class-clusters", cautious).status == "pass"
     assert "66.7\u00a0%" in found.finding

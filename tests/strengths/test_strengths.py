@@ -1,4 +1,4 @@
-"""Strengths: exact mean, inside the box, equal to a general solver's."""
+"""Strengths have the exact mean, stay in bounds, and equal a general solver's."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def test_closed_form_by_hand():
 
 
 def test_water_filling_by_hand():
-    # The closed form is -0.1 and 0.3; at the bound 0 the other must make up the mean.
+    # The closed form is -0.1 and 0.3; with the first at 0, the other makes up the mean.
     got = solve_strengths([0.0, 0.4], [0.5, 0.5], alpha=0.1, beta=1.0, n_classes=2)
     np.testing.assert_allclose(got, [0.0, 0.2], atol=1e-15)
     # Three regions, the first at 0: level + 0.2 and level + 0.4 average to 0.15.
