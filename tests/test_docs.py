@@ -106,11 +106,12 @@ def listed_names(reference):
 def test_reference_lists_every_public_name_once():
     listed = listed_names((ROOT / "docs" / "reference.md").read_text())
     # The pages of Spark's classes would need Spark to be built.
-    rooms = [f"structsmooth.{room}" for room in structsmooth._MODULES if room != "spark"]
-    for module in ("structsmooth", *rooms):
+    names = [name for name in structsmooth._MODULES if name != "spark"]
+    modules = [f"structsmooth.{name}" for name in names]
+    for module in ("structsmooth", *modules):
         public = importlib.import_module(module).__all__
         assert sorted(listed[module]) == sorted(public), module
-    assert set(listed) == {"structsmooth", *rooms}
+    assert set(listed) == {"structsmooth", *modules}
 
 
 def statements(page):
