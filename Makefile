@@ -1,5 +1,5 @@
 # Two commands: `make demo` shows what the library does, `make test` checks it.
-# Each creates .venv on first use and starts at once afterwards.
+# Each creates .venv on first use, and starts immediately afterwards.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -15,7 +15,7 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("structsmooth needs Python 3.11 or newer, found " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
 
-# A stamp file for each set of packages: installed again only when the lists change.
+# One stamp file per set of packages, which is reinstalled only when the lists change.
 $(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) -e '.[report]'
 	@touch $@
@@ -24,7 +24,7 @@ $(VENV)/.test: pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) -e '.[test]'
 	@touch $(VENV)/.core $@
 
-demo: $(VENV)/.core ## try it on data that ship with scikit-learn
+demo: $(VENV)/.core ## fit a data set that ships with scikit-learn
 	$(BIN)/structsmooth demo
 	$(BIN)/structsmooth report structsmooth-demo
 
@@ -37,13 +37,13 @@ lint: $(VENV)/.test ## ruff: style and formatting
 types: $(VENV)/.test ## mypy
 	$(BIN)/mypy
 
-imports: $(VENV)/.test ## import-linter: the data flows one way
+imports: $(VENV)/.test ## import-linter: layers import only from those below
 	$(BIN)/lint-imports
 
 unit: $(VENV)/.test ## the tests and the doctests
 	$(BIN)/python -m pytest -n 2 -q
 
-theory: $(VENV)/.test ## the theorems on larger samples, and the compiled loss
+theory: $(VENV)/.test ## statistical tests on larger samples, and the compiled loss
 	STRUCTSMOOTH_THEORY=full $(BIN)/python -m pytest -n 2 -q tests/theory tests/pytorch/test_functional.py
 
 $(VENV)/.browser: pyproject.toml constraints.txt | $(BIN)/python
@@ -79,14 +79,14 @@ $(VENV)/.spark: pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) -e '.[spark]' pytest hypothesis
 	@touch $(VENV)/.core $@
 
-test-spark: $(VENV)/.spark ## Spark with two workers in processes of their own; needs Java 17
+test-spark: $(VENV)/.spark ## Spark with two workers in separate processes; needs Java 17
 	$(BIN)/python -m pytest -q tests/spark
 
 $(VENV)/.bench: pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) -e '.[bench]'
 	@touch $(VENV)/.core $@
 
-bench: $(VENV)/.bench ## speed against peers, into benchmarks/results (about 30 minutes)
+bench: $(VENV)/.bench ## compare speed with other libraries, into benchmarks/results (30 min)
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.crossover | tee benchmarks/results/crossover.md
 	$(BIN)/python -m benchmarks.outofcore
@@ -94,6 +94,6 @@ bench: $(VENV)/.bench ## speed against peers, into benchmarks/results (about 30 
 picture: $(VENV)/.test ## draw the picture in the README
 	$(BIN)/python examples/plot_map.py docs/map.png
 
-clean: ## remove what these targets made
+clean: ## remove everything that these targets made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache structsmooth-demo
 	rm -rf docs/_build docs/gallery docs/generated

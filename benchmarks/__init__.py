@@ -1,1 +1,1 @@
-"""Speed, as ratios to peers in the same run: ``make bench``."""
+"""Speed compared with other libraries in the same run: ``make bench``."""

@@ -23,7 +23,7 @@ PARTS = {
 
 
 def main(names):
-    """Run the named parts, or all, and write the results beside this file."""
+    """Run the named parts, or all, and write the results next to this file."""
     RESULTS.mkdir(exist_ok=True)
     for name in names or PARTS:
         with threadpool_limits(1):

@@ -1,4 +1,4 @@
-"""Data like those the method meets, made from a seed."""
+"""Generated data that resemble typical inputs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def table_like(n, seed=0, n_features=28, n_latent=14, n_groups=12):
-    """Correlated, skewed features of moderate intrinsic dimension, three discrete."""
+    """Return correlated, skewed features of moderate intrinsic dimension."""
     draw, fixed = np.random.default_rng(seed), np.random.default_rng(12345)
     means = 1.2 * fixed.normal(size=(n_groups, n_latent))
     linear, bent = fixed.normal(size=(2, n_latent, n_features)) / np.sqrt(n_latent)
@@ -21,7 +21,7 @@ def table_like(n, seed=0, n_features=28, n_latent=14, n_groups=12):
 
 
 def table_cluster(n, seed=0):
-    """One cluster of such a table: the n rows nearest to one of its rows."""
+    """Return one cluster of such a table: the n rows nearest to one of its rows."""
     X, _ = table_like(16 * n, seed)
     draw = np.random.default_rng(seed + 77)
     center = X[draw.integers(len(X))]
@@ -30,7 +30,7 @@ def table_cluster(n, seed=0):
 
 
 def image_like(n, seed=0, n_features=256, n_latent=24, n_groups=10):
-    """Features as an autoencoder gives them: a fast-falling spectrum, and noise."""
+    """Return features like those of an autoencoder, with a steep spectrum and noise."""
     draw, fixed = np.random.default_rng(seed), np.random.default_rng(999)
     means = 1.5 * fixed.normal(size=(n_groups, n_latent))
     decay = np.arange(1, n_latent + 1)[:, np.newaxis] ** -0.5
@@ -42,7 +42,7 @@ def image_like(n, seed=0, n_features=256, n_latent=24, n_groups=10):
 
 
 def blobs(n, n_features, seed=0, n_groups=20):
-    """Gaussians of random shape at random places."""
+    """Return Gaussians of random shape at random positions."""
     draw = np.random.default_rng(seed)
     means = draw.uniform(-10, 10, size=(n_groups, n_features))
     shapes = draw.normal(size=(n_groups, n_features, n_features)) / np.sqrt(n_features)
@@ -55,7 +55,7 @@ def blobs(n, n_features, seed=0, n_groups=20):
     return X
 
 
-# The cases of the tree benchmark: a name, and a function that makes the clusters.
+# The cases of the tree benchmark, by name; each function makes the clusters.
 TREES = {
     "A: 64 x (780, 256)": lambda: [image_like(780, seed)[0] for seed in range(64)],
     "B: (7 800, 28)": lambda: [table_cluster(7800)],

@@ -1,4 +1,4 @@
-"""Timing, and what a reader must know of the machine."""
+"""Timing, and a description of the machine."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ PACKAGES = (
 
 
 def seconds(function, repeats, clock=time.process_time):
-    """Return the least of several timings; CPU seconds, for machines are shared.
+    """Return the least of several timings, in CPU seconds because machines are shared.
 
-    What takes milliseconds is repeated for half a second.
+    Anything that takes milliseconds is repeated for half a second.
     """
     least, spent, runs = float("inf"), 0.0, 0
     while runs < repeats or (spent < 0.5 and runs < 100):

@@ -1,4 +1,4 @@
-"""What is paid once: memory above the input, and the first call on a new machine."""
+"""One-time costs: memory above the input, and the first call on a new machine."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _demo(cache, out):
 
 
 def run():
-    """Return seconds and megabytes, and say them on the way."""
+    """Return seconds and megabytes, and print them."""
     import numpy as np
 
     from benchmarks.cases import table_cluster

@@ -1,4 +1,4 @@
-"""Where one kernel overtakes another: the numbers behind `structsmooth.tree.paths`.
+"""Sizes at which one kernel overtakes another, for `structsmooth.tree.paths`.
 
 ``python -m benchmarks.crossover`` prints milliseconds for each kernel.
 """

@@ -1,4 +1,4 @@
-"""The whole fit, stage by stage, beside the same line written with other libraries."""
+"""The whole fit, stage by stage, compared with the same steps in other libraries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from structsmooth.bayes_error.regions import bounds_of_regions
 from structsmooth.cluster.regions import fit_regions
 from structsmooth.reduce import fit_reduction
 
-# FeeBee's recipe holds all n x n distances: 8 n^2 bytes, twice.
+# FeeBee's recipe stores all n x n distances: 8 n^2 bytes, twice.
 FEEBEE_ROWS = 10_000
 
 
@@ -61,7 +61,7 @@ def ours(X, y, n_clusters):
 
 
 def with_scikit_learn_and_scipy(X, y, n_clusters, n_components):
-    """Time the line as one would write it with those two, one thread."""
+    """Time the same steps written with scikit-learn and scipy, one thread."""
     watch = Stages()
     with threadpool_limits(1):
         features = X if n_components is None else PCA(n_components).fit_transform(X)
@@ -87,7 +87,7 @@ def with_scikit_learn_and_scipy(X, y, n_clusters, n_components):
 
 
 def feebee(X, y):
-    """Time FeeBee's GHP on one region: all distances, then scipy's tree."""
+    """Time FeeBee's GHP estimator: all distances, then scipy's tree."""
     watch = Stages()
     ends = scipy_tree(cdist(X, X), overwrite=True).tocoo()
     _ = (y[ends.row] != y[ends.col]).sum()
@@ -96,7 +96,7 @@ def feebee(X, y):
 
 
 def one_region(X, y):
-    """Time the same bound by us: one tree over all rows."""
+    """Time the same bound in structsmooth: one tree over all rows."""
     from structsmooth import bayes_error_bounds
 
     watch = Stages()
@@ -106,7 +106,7 @@ def one_region(X, y):
 
 
 def run():
-    """Return all timings, and say them on the way."""
+    """Return all timings, and print them."""
     warnings.simplefilter("ignore")
     draw = np.random.default_rng(0)
     results = {"stages": {}, "feebee": {}, "growth": {}}

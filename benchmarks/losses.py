@@ -1,4 +1,4 @@
-"""The loss against PyTorch's own: time and memory of forward and backward."""
+"""The loss compared with PyTorch's: time and memory of forward and backward."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from structsmooth.torch import structural_cross_entropy
 
 SHAPES = ((256, 10), (256, 100), (256, 1000), (64, 50257))
 EPSILON = 0.1
-# The table's columns; all ratios are to PyTorch's own label smoothing.
+# The table's columns; all ratios are relative to PyTorch's own label smoothing.
 REFERENCE = "label_smoothing"
 
 
@@ -37,8 +37,8 @@ def contenders(n_rows, n_classes):
 def times(n_rows, n_classes, threads, rounds=120):
     """Return {name: {"median", "least"}} in seconds for forward and backward.
 
-    The contenders take turns, in an order drawn anew each time: what else the machine
-    does, and the memory and caches one leaves behind, meet all of them alike.
+    The contenders take turns, in a new random order each time, so that other load on
+    the machine, and the state of memory and caches, affects all of them equally.
     """
     torch.set_num_threads(threads)
     clock = time.process_time if threads == 1 else time.perf_counter
@@ -54,7 +54,7 @@ def times(n_rows, n_classes, threads, rounds=120):
             for _ in range(calls):
                 logits.grad = None
                 loss(logits).backward()
-            if turn >= 3:  # the first turns fill caches
+            if turn >= 3:  # the first turns warm up caches
                 laps[name].append((clock() - start) / calls)
     return {
         name: {"median": statistics.median(spent), "least": min(spent)}
@@ -89,8 +89,8 @@ print(resident("VmHWM") - before)
 def memory(n_rows, n_classes):
     """Return {name: MB} of peak resident memory above logits and targets.
 
-    Each in a process of its own, from the kernel's count; the gradient of the logits,
-    which all of them must leave behind, is included.
+    Each is measured in its own process, as counted by the kernel. The gradient of the
+    logits, which all of them must return, is included.
     """
     found = {}
     for name in contenders(2, 2):
@@ -101,7 +101,7 @@ def memory(n_rows, n_classes):
 
 
 def run():
-    """Return all measurements, and say them on the way."""
+    """Return all measurements, and print them."""
     before = torch.get_num_threads()
     results = {"times": {}, "memory": {}}
     try:
@@ -157,8 +157,8 @@ def lines(measured):
         rows.append(f"| {shape}, peak memory | " + " | ".join(cells) + " |")
     rows += [
         "",
-        "Peak memory is resident memory above logits and targets, the gradient of the "
-        "logits included, of one process each.",
+        "Peak memory is resident memory above logits and targets, including the "
+        "gradient of the logits, each measured in its own process.",
     ]
     return rows
 

@@ -1,8 +1,8 @@
-"""Eleven million rows on one machine, out of core, beside a million in memory.
+"""Eleven million rows on one machine, out of core, compared with a million in memory.
 
 ``python -m benchmarks.outofcore [ROWS] [FOLDER]`` makes data like HIGGS (11 000 000
-rows of 28 float32), fits them under 4 GB in child processes, and writes
-``outofcore.json`` and ``.md`` into the results. FOLDER needs 4 GB for a while.
+rows of 28 float32), fits them with a limit of 4 GB in child processes, and writes
+``outofcore.json`` and ``.md`` into the results. FOLDER temporarily needs 4 GB.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RESULTS = Path(__file__).parent / "results"
 ROWS, STEP, FEATURES = 11_000_000, 500_000, 28
 IN_MEMORY, LIMIT, JOBS = 1_000_000, 4_000_000_000, 2
 
-# What every child does: load the kernels, then fit, with a stopwatch for each stage.
+# Every child process loads the kernels, then fits, and times each stage.
 CHILD = """
 import json, sys, tempfile, time
 import numpy as np
@@ -73,7 +73,7 @@ print(json.dumps({
 
 
 def make_data(folder, n_rows):
-    """Write rows and labels whose classes overlap more in some places than others."""
+    """Write rows and labels whose classes overlap more in some regions than others."""
     shape = (n_rows, FEATURES)
     X = open_memmap(folder / "X.npy", "w+", np.float32, shape)
     y = open_memmap(folder / "y.npy", "w+", np.int64, (n_rows,))
@@ -93,7 +93,7 @@ def measure(folder, what, n_rows):
 
 
 def run(n_rows=ROWS, place=None):
-    """Return what was measured; the fits in memory before and after the others."""
+    """Return the measurements, with fits in memory before and after the others."""
     folder = Path(tempfile.mkdtemp(dir=place, prefix="structsmooth-bench-"))
     try:
         make_data(folder, n_rows)
@@ -126,8 +126,8 @@ def lines(measured):
         "",
         "Made by `python -m benchmarks.outofcore` (in `make bench`): generated rows "
         f"of {FEATURES} float32 features, {JOBS} threads, a limit of "
-        f"{LIMIT / 1e9:g} GB out of core, each fit in a process of its own. The ratios "
-        "are to the mean of the two fits in memory.",
+        f"{LIMIT / 1e9:g} GB out of core, each fit in its own process. The ratios are "
+        "relative to the mean of the two fits in memory.",
         "",
         "| fit | rows | clusters | largest | wall, s | ratio | CPU, s | ratio "
         "| peak resident, GB |",
@@ -148,8 +148,8 @@ def lines(measured):
     facts = measured["machine"]
     page += [
         "",
-        f"{facts['processor']}, {facts['cores']} cores, of which other programs wanted "
-        f"some: mean load over the last 15 minutes {measured['load']:.1f}. Python "
+        f"{facts['processor']}, {facts['cores']} cores, shared with other programs: "
+        f"mean load over the last 15 minutes {measured['load']:.1f}. Python "
         f"{facts['python']}, numpy {facts['versions']['numpy']}, scikit-learn "
         f"{facts['versions']['scikit-learn']}.",
     ]

@@ -1,4 +1,4 @@
-"""The others, each as a function from an array to a sum of edge lengths.
+"""Other libraries, each as a function from an array to a sum of edge lengths.
 
 None of them is a dependency; quitefastmst is AGPL and only measured.
 """
@@ -75,7 +75,7 @@ def scipy_dense(X):
 
 
 def one_matrix_product(X):
-    """No tree: the n x n x d product alone, a block of rows at a time, for scale."""
+    """Compute the n x n x d matrix product in blocks, without a tree, for scale."""
     out = np.empty((min(len(X), 1024), len(X)), dtype=np.float32)
     for start in range(0, len(X), 1024):
         block = X[start : start + 1024]
@@ -93,8 +93,8 @@ ALL = (
     scipy_dense,
     one_matrix_product,
 )
-# What would take more than some minutes, or memory for n x n distances, is left out;
-# the smaller cases show by how much it would lose.
+# Cases that would take more than a few minutes, or memory for n x n distances, are left
+# out; the smaller cases show the difference.
 TOO_SLOW = {
     "C: (86 000, 28)": {
         "scikit_learn_prim",
@@ -112,5 +112,5 @@ TOO_SLOW = {
     },
 }
 TOO_SLOW["(10^6, 3)"] = TOO_SLOW["(10^6, 2)"]
-# One cluster of many is enough for these; the time is multiplied.
+# For these, one cluster is measured, and the time multiplied.
 ONE_OF_MANY = {"mlpack", "scipy_dense", "fast_hdbscan"}

@@ -1,4 +1,4 @@
-"""What a strength for every sample costs beside one for every cluster."""
+"""The cost of a strength for every sample, compared with one for every cluster."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WAYS = {
 
 
 def run():
-    """Return the seconds of each way on (50 000, 256) with 64 clusters, one thread."""
+    """Return the seconds of each option on (50 000, 256), 64 clusters, one thread."""
     draw = np.random.default_rng(0)
     X, group = image_like(50_000)
     y = np.where(draw.random(50_000) < 0.2, draw.integers(0, 10, 50_000), group)

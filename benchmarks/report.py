@@ -1,4 +1,4 @@
-"""The results as a page and a picture."""
+"""The results as a page and a figure."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from benchmarks import losses, points
 
 
 def write(directory):
-    """Write README.md and trees.png from what has been measured."""
+    """Write README.md and trees.png from the recorded measurements."""
     lines = [
         "# Benchmarks",
         "",
-        "Made by `make bench`. Ratios count, not seconds: machines differ and are "
-        "shared. One thread, CPU seconds, the least of up to five runs, or of as many "
-        "as half a second holds.",
+        "Made by `make bench`. Compare ratios, not seconds, because machines differ "
+        "and are shared. Unless stated otherwise, times are CPU seconds on one thread, "
+        "the least of up to five runs, or of as many runs as fit into half a second.",
     ]
     if (directory / "trees.json").is_file():
         measured = json.loads((directory / "trees.json").read_text())
@@ -27,16 +27,16 @@ def write(directory):
         _plot(measured["trees"], directory / "trees.png")
     if (directory / "threads.json").is_file():
         gains = json.loads((directory / "threads.json").read_text())["gains"]
-        lines += ["", "## Two threads", "", "Wall clock, measured in turns.", ""]
+        lines += ["", "## Two threads", "", "Wall-clock times, measured in turns.", ""]
         lines += [
-            f"- {name}: {single / double:.2f} times as fast as one."
+            f"- {name}: {single / double:.2f} times as fast as one thread."
             for name, (single, double) in gains.items()
         ]
     if (directory / "fits.json").is_file():
         lines += _fits(json.loads((directory / "fits.json").read_text()))
     if (directory / "costs.json").is_file():
         costs = json.loads((directory / "costs.json").read_text())["costs"]
-        lines += ["", "## What is paid once", "", "| what | value |", "|---|---|"]
+        lines += ["", "## One-time costs", "", "| cost | value |", "|---|---|"]
         lines += [f"| {name} | {value:.2f} |" for name, value in costs.items()]
     if (directory / "losses.json").is_file():
         lines += losses.lines(json.loads((directory / "losses.json").read_text()))
@@ -59,7 +59,7 @@ def _trees(measured):
     cases = measured["trees"]
     names = list(dict.fromkeys(name for row in cases.values() for name in row))
     lines = ["", "## Exact Euclidean minimum spanning trees", ""]
-    lines += ["Seconds, and how many times as long as ours.", ""]
+    lines += ["Seconds, and in brackets the ratio to ours.", ""]
     lines += ["| | " + " | ".join(cases) + " |", "|---" * (len(cases) + 1) + "|"]
     for name in names:
         cells = []
@@ -77,7 +77,7 @@ def _trees(measured):
 
 def _fits(measured):
     lines = ["", "## The whole fit, stage by stage", ""]
-    lines += ["| case | line | reduce | cluster | trees and bounds | total |"]
+    lines += ["| case | library | reduce | cluster | trees and bounds | total |"]
     lines += ["|---|---|---|---|---|---|"]
     for case, rows in measured["stages"].items():
         for line, laps in rows.items():
@@ -86,13 +86,13 @@ def _fits(measured):
             if "clusters measured" in laps:
                 line += f" ({laps['clusters measured']} clusters measured)"
             lines.append(f"| {case} | {line} | " + " | ".join(cells) + " |")
-    lines += ["", "## One tree over all rows, against FeeBee's recipe", ""]
+    lines += ["", "## One tree over all rows, compared with FeeBee's recipe", ""]
     lines += ["| rows (256 features) | structsmooth | all distances + scipy | ratio |"]
     lines += ["|---|---|---|---|"]
     for n, row in measured["feebee"].items():
         a, b = row["structsmooth"], row["FeeBee"]
         lines.append(f"| {n} | {a:.3f} | {b:.3f} | {b / a:.1f} |")
-    lines += ["", "## How a default fit grows", "", "| rows | seconds | times |"]
+    lines += ["", "## How a default fit grows", "", "| rows | seconds | factor |"]
     lines += ["|---|---|---|"]
     before = None
     for n, spent in measured["growth"].items():

@@ -1,4 +1,4 @@
-"""Spark beside one process, on rows that fit into memory: what the engine costs.
+"""Spark compared with one process, on rows that fit into memory.
 
 ``python -m benchmarks.spark [ROWS]`` prints seconds and records them; it needs the
 extra ``spark`` and Java.

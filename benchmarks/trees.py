@@ -1,4 +1,4 @@
-"""Spanning trees against every peer, one thread, the same data, one run."""
+"""Spanning trees of all libraries, on one thread and the same data, in one run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from structsmooth.support.parallel import side_by_side
 
 def run():
     """Return {case: {contender: seconds}}."""
-    for contender in peers.ALL:  # compile and import before the clock starts
+    for contender in peers.ALL:  # compile and import before timing starts
         for warm in (blobs(300, 8), blobs(900, 8), blobs(300, 60)):
             contender(warm)
     results = {}
@@ -44,7 +44,7 @@ def run():
 
 
 def run_threads():
-    """Return wall-clock seconds of one and two threads: over clusters, inside one."""
+    """Return wall-clock seconds of one and two threads, over and inside clusters."""
     many = TREES["A: 64 x (780, 256)"]()
     one = TREES["C: (86 000, 28)"]()[0]
 
@@ -68,7 +68,7 @@ def run_threads():
 
 
 def _in_turns(single, double, rounds):
-    """Return the least wall-clock seconds of each, measured in turns."""
+    """Return the least wall-clock seconds of each function, measured in turns."""
     laps = [
         [seconds(work, 1, time.perf_counter) for work in (single, double)]
         for _ in range(rounds)

@@ -1,8 +1,8 @@
-"""How `make docs` builds the pages.
+"""Sphinx configuration for `make docs`.
 
 The source folder is the repository itself, so that a link means the same here and on
-a code host: experiments/README.md and the pages of results are read where they are.
-Nothing is fetched, neither by the build nor by the browser.
+a code host: experiments/README.md and the pages of results stay where they are.
+Neither the build nor the browser fetches anything from a network.
 """
 
 import importlib.metadata
@@ -17,7 +17,7 @@ from sphinx.errors import ExtensionError
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
 os.environ["MPLBACKEND"] = "Agg"
-os.environ["OMP_NUM_THREADS"] = "1"  # networks this small wait for threads
+os.environ["OMP_NUM_THREADS"] = "1"  # small networks only wait for threads
 
 project = "structsmooth"
 author = "The structsmooth developers"
@@ -47,12 +47,12 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 
-# Markdown that a code host shows as well.
+# Only Markdown that code hosts can display too.
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 html_math_renderer = "mathml"
 
-# A name in single backticks is a link if it is one of ours.
+# A name in single backticks becomes a link if it is a public name of structsmooth.
 default_role = "py:obj"
 add_module_names = False
 autodoc_typehints = "none"  # types are in the docstrings
@@ -70,8 +70,8 @@ sphinx_gallery_conf = {
     "run_stale_examples": True,  # always: the library may have changed
     "ignore_pattern": "recipes",  # shown in the how-to pages; `make recipes` runs them
     "within_subsection_order": "order.GalleryOrder",
-    "abort_on_example_error": False,  # -W --keep-going: all that fail are named
-    "capture_repr": (),  # only what is printed and drawn
+    "abort_on_example_error": False,  # with -W --keep-going: list all failures
+    "capture_repr": (),  # show only printed output and figures
     "write_computation_times": False,
     "remove_config_comments": True,
     "download_all_examples": False,
@@ -102,7 +102,7 @@ html_theme_options = {
 
 
 def _to_the_gallery(_app: Any, _name: str, content: list[str]) -> None:
-    """Let links to an example lead to its page, where a code host shows the script."""
+    """Point links to an example at its gallery page instead of the script."""
     content[0] = re.sub(
         r"\]\([./]*examples/(plot_\w+)\.py\)", r"](/docs/gallery/\1.rst)", content[0]
     )
@@ -120,6 +120,6 @@ def _stays_at_home(app: Any, error: Exception | None) -> None:
 
 
 def setup(app: Any) -> None:
-    """Tell Sphinx what to call."""
+    """Connect the functions above to Sphinx events."""
     app.connect("source-read", _to_the_gallery)
     app.connect("build-finished", _stays_at_home)

@@ -2,9 +2,9 @@
 What alpha and beta do
 ======================
 
-Alpha is how much the labels are smoothed on average. Beta is how far the strengths
-follow the Bayes error: at 0 all are alike, and the larger beta, the more of the
-smoothing moves to where the classes overlap. The mean stays alpha in any case.
+Alpha is how much the labels are smoothed on average. Beta is how strongly the strengths
+follow the Bayes error: at 0 all strengths are equal, and the larger beta is, the more
+of the smoothing moves to where the classes overlap. The mean is always alpha.
 """
 
 # %%
@@ -12,9 +12,9 @@ smoothing moves to where the classes overlap. The mean stays alpha in any case.
 # ----------------------------
 #
 # Six regions of equal size, from clean to hopeless, and two classes. Without bounds the
-# strengths lie on straight lines through the mean. None may become negative, though:
-# where a line would, the strength stays at 0, and the others come down just as far as
-# it takes to keep the mean.
+# strengths lie on straight lines through the mean. But strengths must not be negative:
+# where a line is below 0 the strength stays at 0, and the others decrease by just as
+# much as is needed to keep the mean.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -22,7 +22,6 @@ import numpy as np
 from structsmooth import (
     StructuralSmoother,
     bayes_error_bias,
-    closed_form_strengths,
     largest_free_beta,
     solve_strengths,
 )
@@ -34,7 +33,7 @@ alpha = 0.1
 figure, axis = plt.subplots(figsize=(7, 4), layout="constrained")
 for beta in (0.0, 0.25, 0.5, 1.0):
     strengths = solve_strengths(bayes_error, weights, alpha, beta, n_classes=2)
-    line = closed_form_strengths(bayes_error, weights, alpha, beta, n_classes=2)
+    line = alpha + beta * (bayes_error - weights @ bayes_error)  # without bounds
     (drawn,) = axis.plot(bayes_error, strengths, "o-", label=f"beta = {beta:g}")
     axis.plot(bayes_error, line, ":", color=drawn.get_color())
     print(f"beta {beta:4g}: {strengths.round(3)}, mean {strengths @ weights:.3f}")
@@ -43,14 +42,14 @@ axis.set(xlabel="Bayes error of the region", ylabel="strength")
 axis.legend()
 
 free = largest_free_beta(bayes_error, weights, alpha, n_classes=2)
-print(f"no strength meets a bound up to beta = {free:.3f}")
+print(f"no strength reaches a bound up to beta = {free:.3f}")
 
 # %%
-# What it is for: less bias
-# -------------------------
+# The benefit: less bias
+# ----------------------
 #
-# Smoothed labels describe a world with a different Bayes error. How different is the
-# *bias*. At the same mean, a larger beta has less of it.
+# Smoothed labels describe data with a different Bayes error. The difference is the
+# *bias*. At the same mean, a larger beta has less bias.
 
 for beta in (0.0, 0.25, 0.5, 1.0):
     strengths = solve_strengths(bayes_error, weights, alpha, beta, n_classes=2)
@@ -62,8 +61,8 @@ for beta in (0.0, 0.25, 0.5, 1.0):
 # -----------------
 #
 # With ``alpha="auto"`` and ``beta="auto"`` the strength of a region is its estimated
-# Bayes error. The top of a smoothed label is then what the posterior's top is thought
-# to be. The defaults are ``"cautious"``: the same mean, but at most that of
+# Bayes error. The largest probability of a smoothed label is then the estimate of the
+# largest posterior. The defaults are ``"cautious"``: the same mean, but at most that of
 # ``label_smoothing=0.1``, and half of the differences.
 
 generator = np.random.default_rng(0)
@@ -71,9 +70,9 @@ y = generator.integers(0, 2, 4000)
 X = generator.normal(size=(4000, 2)) + np.outer(y, [1.5, 0.0])
 smoother = StructuralSmoother(alpha="auto", beta="auto", random_state=0).fit(X, y)
 print(f"alpha {smoother.alpha_:.3f}, beta {smoother.beta_:g}")
-print("largest difference of strength and Bayes error:")
+print("largest difference between strength and Bayes error:")
 print(f"{np.abs(smoother.strengths_ - smoother.bayes_error_lower_).max():.1e}")
 
 # %%
-# Whether that is the best choice for a classifier is another question; ask validation
-# rows. :doc:`/docs/howto/alpha-beta` says how.
+# Whether that is the best choice for a classifier is another question, which validation
+# rows can answer: see :doc:`/docs/howto/alpha-beta`.

@@ -2,17 +2,18 @@
 LightGBM on smoothed labels, without copying a row
 ==================================================
 
-Trees have no soft labels, but gradient boosting only needs a gradient.
-`structsmooth.boosting.fit_smoothed` gives LightGBM, XGBoost or CatBoost the gradient
-of the smoothed labels.
+Boosting libraries have no soft labels for several classes, but gradient boosting only
+needs a gradient. `structsmooth.boosting.fit_smoothed` gives LightGBM, XGBoost or
+CatBoost the gradient of the smoothed labels.
 """
 
 # %%
 # Noisy labels of three classes
 # -----------------------------
 #
-# Made for the purpose: half of the plane is clean, and in the other half two labels in
-# five are drawn at random. Data are seldom so clear about where they are noisy.
+# Data made for this example: half of the plane is clean, and in the other half two
+# labels in five are drawn at random. In real data, clean and noisy regions are seldom
+# so clearly separated.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -37,8 +38,8 @@ X, y = draw(3000, seed=0)
 X_test, y_test = draw(20_000, seed=1)
 
 # %%
-# Strengths that know which half is noisy
-# ---------------------------------------
+# Strengths follow the noise
+# --------------------------
 
 smoother = StructuralSmoother(alpha="auto", beta="auto", random_state=0).fit(X, y)
 strengths = smoother.sample_strengths_
@@ -49,8 +50,9 @@ print(f"mean strength, noisy half: {strengths[X[:, 0] > 0].mean():.3f}")
 # Train
 # -----
 #
-# The strength is the only new argument. A strength of 0 is LightGBM as it is. The
-# curves ask whether confidence tells right from wrong: the mean of a curve is its AURC.
+# The strength is the only new argument. A strength of 0 is plain LightGBM. The curves
+# show whether confidence separates right from wrong predictions: the mean of a curve is
+# its AURC.
 
 figure, axis = plt.subplots(figsize=(6, 3.6), layout="constrained")
 ways = {"none": 0.0, "uniform": smoother.alpha_, "structural": strengths}
@@ -64,10 +66,10 @@ for name, way in ways.items():
         f"ECE {scores['ece']:.3f}  AURC {scores['aurc']:.3f}"
     )
     coverage, risk = risk_coverage_curve(y_test, probabilities)
-    axis.plot(coverage[1000:], risk[1000:], label=name)  # the first few are noise
+    axis.plot(coverage[1000:], risk[1000:], label=name)  # the first ones are noisy
 axis.set(xlabel="share of rows answered, the most confident first", ylabel="error")
 axis.legend()
 
 # %%
-# One draw shows how it is done. On real data the measured answer is mixed: see
-# :doc:`/docs/when-not`.
+# One random draw shows how to do it, not how much it helps. On real data the results
+# are mixed: see :doc:`/docs/when-not`.

@@ -2,20 +2,19 @@
 Does it help here?
 ==================
 
-The one question that counts, asked of held-out rows. `structsmooth.compare.compare`
-trains five times on each of several splits: without smoothing, with uniform,
-structural, reversed and shuffled strengths. The last two are controls that have the
-right strengths in the wrong places.
+Held-out rows can tell. On each of several splits, `structsmooth.compare.compare` trains
+without smoothing and with uniform, structural, reversed and shuffled strengths. The
+last two are controls that have the right strengths in the wrong places.
 """
 
 # %%
-# Ask
-# ---
+# Run a comparison
+# ----------------
 #
-# Any scikit-learn classifier with sample weights will do, or a function of your own
-# that trains. Five seeds and a short list of candidates keep this page quick; take ten
-# and the defaults when it matters. The data are made for the purpose: one half of the
-# plane has noisy labels, and a deep tree is a learner that believes them.
+# Any scikit-learn classifier with sample weights will do, or a training function of
+# your own. Five seeds and a short list of candidates keep this page quick; use ten
+# seeds and the default candidates when it matters. The data are made for this example:
+# one half of the plane has noisy labels, and a deep tree is a learner that fits them.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -39,21 +38,22 @@ result = compare(
 )
 
 # %%
-# Read
-# ----
+# Read the verdict
+# ----------------
 #
-# First the verdict, then what it rests on. "No clear difference" means that the
-# interval contains 0, not that there is none.
+# The findings below the verdict are its reasons. "No clear difference" means that the
+# interval contains 0, not that there is no difference.
 
 print(result.verdict)
 for finding in result.findings:
     print("-", finding)
 
 # %%
-# Look
-# ----
+# Plot the runs
+# -------------
 #
-# One point a seed; lines join the same seed, because that is how it is compared.
+# Each point is one seed. Lines join the points of the same seed, because comparisons
+# are made within seeds.
 
 methods = ("none", "uniform", "structural", "reversed", "shuffled")
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.4), layout="constrained")
@@ -65,5 +65,5 @@ for axis, metric in zip(axes, ("error", "nll", "aurc"), strict=True):
     axis.tick_params(axis="x", rotation=30)
 
 # %%
-# :doc:`/docs/comparing` has the protocol, and ``structsmooth compare`` does the same on
-# the command line.
+# :doc:`/docs/comparing` describes the protocol, and ``structsmooth compare`` does the
+# same on the command line.

@@ -3,8 +3,8 @@ Four figures for a paper or a notebook
 ======================================
 
 Every function of `structsmooth.plot` draws on the axes that it is given, or on new
-ones, and returns them. Here they are on one data set: handwritten digits, of which a
-fifth got noise.
+ones, and returns them. Here they show one data set: handwritten digits, a fifth of them
+with added noise.
 """
 
 import matplotlib.pyplot as plt
@@ -29,8 +29,8 @@ smoother = StructuralSmoother(alpha=0.1, random_state=0).fit(X, y)
 # The map
 # -------
 #
-# With more than two features it is a projection: near on the map is not always near in
-# the data.
+# With more than two features the map is a projection: rows that are near each other on
+# the map are not always near in the data.
 
 figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
 plot_map(smoother, X, y, ax=axes[0])

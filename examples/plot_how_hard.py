@@ -2,18 +2,18 @@
 How hard is this data set, and where?
 =====================================
 
-The Bayes error is the error that the best possible classifier still makes. Nobody can
-see it, but a spanning tree bounds it: connect all points by the shortest tree, and
-count the edges that join different labels. Here the truth is known, so that bounds and
-truth can be compared, and one can see when they fail.
+The Bayes error is the error that the best possible classifier still makes. It cannot be
+observed, but a spanning tree bounds it: connect all points by the shortest tree, and
+count the edges that join different labels. Here the truth is known, so that the bounds
+can be compared with it, and one can see when they fail.
 """
 
 # %%
 # One number for the whole data set
 # ---------------------------------
 #
-# Two round Gaussians at a distance d. The best classifier draws a line halfway, and is
-# wrong with probability Phi(-d/2).
+# Two round Gaussians at a distance d. The best classifier draws a line halfway between
+# them, and is wrong with probability Phi(-d/2).
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -45,16 +45,17 @@ print("95 % interval          {:.3f} to {:.3f}".format(*bounds.interval))
 print(f"crossing edges         {bounds.crossing[0, 1]} of {bounds.n_samples - 1}")
 
 # %%
-# What the interval means: the tree is built from a sample, so the bounds have sampling
-# errors, and the interval allows for them. It does not allow for what comes next.
+# The tree is built from a sample, so the bounds have sampling errors. The interval
+# allows for these, but not for the bias in many dimensions, which comes next.
 
 # %%
 # Many dimensions
 # ---------------
 #
-# The bounds hold as the number of rows grows. In many dimensions it would have to grow
-# very large: the nearest neighbors of a point are not near, so more edges cross than
-# should. Add features that say nothing, and the "lower" bound rises above the truth.
+# The bounds hold in the limit of many rows. In many dimensions that number would have
+# to be very large: the nearest neighbors of a point are not near, so more edges cross
+# than should. With uninformative features added, the "lower" bound rises above the
+# truth.
 
 figure, axis = plt.subplots(figsize=(7, 4), layout="constrained")
 distances = np.linspace(0.5, 4, 8)
@@ -69,22 +70,20 @@ for n_features, color in ((2, "tab:blue"), (10, "tab:orange"), (50, "tab:red")):
         alpha=0.3,
         label=f"bounds, {n_features} features",
     )
-axis.set(xlabel="distance of the classes", ylabel="error")
+axis.set(xlabel="distance between the classes", ylabel="error")
 axis.legend()
 
 # %%
 # So do not read a bound in 50 dimensions as "no classifier can do better". The *order*
-# survives: where the truth is higher, so is the bound. That is all that smoothing
-# strengths need.
-#
-# How far it is off, dimension by dimension, is on :doc:`a page of its own
-# </docs/estimate>`.
+# survives: where the truth is higher, so is the bound. Smoothing strengths need only
+# the order. :doc:`Estimate against truth </docs/estimate>` shows how far the bounds are
+# off, by number of dimensions.
 
 # %%
-# Where are they hard?
-# --------------------
+# Where is it hard?
+# -----------------
 #
-# A smoother has the bounds of each of its clusters, with intervals.
+# A fitted smoother has the bounds of each cluster, with intervals.
 
 wine = load_wine()
 X = StandardScaler().fit_transform(wine.data)
@@ -99,15 +98,15 @@ for number, cluster in enumerate(smoother.cluster_bounds_):
 
 # %%
 # With so few rows the intervals are wide and overlap: differences between these
-# clusters may be noise. ``StructuralSmoother(shrink=True)`` draws them together as far
-# as they are.
+# clusters may be noise. ``StructuralSmoother(shrink=True)`` reduces the differences as
+# far as they are noise.
 
 # %%
-# Which classes?
-# --------------
+# Which classes overlap?
+# ----------------------
 #
-# The Henze-Penrose divergence of two classes is 0 where they coincide and 1 where they
-# do not overlap.
+# The Henze-Penrose divergence of two classes is 0 if they coincide and 1 if they do not
+# overlap.
 
 print(wine.target_names.tolist())
 print(henze_penrose_divergence(X, wine.target).round(3))

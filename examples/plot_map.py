@@ -1,9 +1,9 @@
 """
-Where the classes overlap, and what follows
-===========================================
+Where the classes overlap, and how strengths follow
+===================================================
 
-Two classes, each a mixture of Gaussians in the plane. The smoother clusters the
-points, bounds the Bayes error of each cluster, and turns it into a strength.
+Two classes, each a mixture of Gaussians in two dimensions. The smoother clusters the
+points, bounds the Bayes error of each cluster, and derives a strength from it.
 """
 
 import sys
@@ -19,7 +19,7 @@ from structsmooth.plot import plot_map
 
 
 def make_classes(n=6000, seed=3):
-    """Six Gaussians a class; two pairs of them overlap."""
+    """Return six Gaussians per class, of which two pairs overlap."""
     generator = np.random.default_rng(seed)
     means = np.array(
         [

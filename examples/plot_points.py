@@ -2,17 +2,18 @@
 A strength for every sample, and protection against noise
 =========================================================
 
-Two options beyond the paper. ``regions="point"`` estimates the Bayes error around every
-single sample, from its nearest neighbors in its cluster. ``shrink=True`` draws
-estimates together as far as their differences are noise. Neither is a default.
+This page shows two options beyond the paper. ``regions="point"`` estimates the Bayes
+error around every single sample, from its nearest neighbors in its cluster.
+``shrink=True`` reduces the differences between estimates as far as they are noise.
+Neither is a default.
 """
 
 # %%
-# Clusters have edges, points do not
-# ----------------------------------
+# Clusters have sharp borders, single samples do not
+# --------------------------------------------------
 #
 # Two classes with a winding border, along which they mix. These data were chosen to
-# show the difference: where the mixing changes slowly, as along a straight line,
+# show the difference: where the mixing changes slowly, as along a straight border,
 # clusters do about as well.
 
 import matplotlib.pyplot as plt
@@ -46,17 +47,18 @@ for title, values in panels[1:]:
     print(f"{title}: root mean square error {error:.3f}")
 
 # %%
-# Here a neighborhood is small, and points follow the border where clusters cut across
-# it. In ten dimensions they have no such advantage;
-# :doc:`the measured errors </experiments/results/synthetic-neighbors>` have both.
+# Here a neighborhood is small, and the strengths of single samples follow the border,
+# while clusters cut across it. In ten dimensions they have no such advantage;
+# :doc:`the measured errors </experiments/results/synthetic-neighbors>` include both
+# cases.
 
 # %%
 # When there is nothing to find
 # -----------------------------
 #
-# Labels drawn at random: every region has the same Bayes error. Clusters still seem to
-# differ, by chance, and strengths would follow that chance. With ``shrink=True`` they
-# do not: smoothing becomes uniform by itself.
+# With labels drawn at random, every region has the same Bayes error. Clusters still
+# seem to differ, by chance, and strengths would follow that chance. With
+# ``shrink=True`` they do not: smoothing becomes uniform.
 
 noise = generator.integers(0, 2, 1000)
 for shrink in (False, True):

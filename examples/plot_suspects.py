@@ -1,17 +1,17 @@
 """
-Overlap or mistake? Labels to look at
-=====================================
+Overlap or mistake? Labels to check
+===================================
 
 A wrong label in a clean region looks like an overlap to a spanning tree: two near
-points have different labels. The difference is in what lies around. In an overlap, a
-point has neighbors of its own class. A mistake stands alone.
+points have different labels. The difference is in the surroundings. In an overlap, a
+point has neighbors of its own class. A wrong label has none.
 """
 
 # %%
 # Make some mistakes
 # ------------------
 #
-# Handwritten digits, which hardly overlap. One label in thirty is replaced by another.
+# Handwritten digits hardly overlap. Here one label in thirty is replaced by another.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -29,14 +29,15 @@ y = np.where(wrong, (truth + generator.integers(1, 10, len(truth))) % 10, truth)
 # ---------
 #
 # A suspect is a row whose label almost no neighbor shares, while the neighbors agree on
-# another. Some suspects are right and only unusual, so look before you change a label.
+# another label. Some suspects are right and only unusual, so inspect them before you
+# change a label.
 
 suspects = find_suspects(X, y)
 found = wrong[suspects.rows]
 print(f"wrong labels: {wrong.sum()}, suspects: {len(suspects)}")
 print(f"suspects that are wrong: {found.sum()}")
 named = suspects.likely[found] == truth[suspects.rows[found]]
-print(f"and whose likely label is the true one: {named.sum()}")
+print(f"of these, with the true label as likely label: {named.sum()}")
 
 figure, axes = plt.subplots(2, 8, figsize=(9, 3), layout="constrained")
 for axis, row, likely in zip(
@@ -51,7 +52,8 @@ for axis, row, likely in zip(
 # -----------------------------
 #
 # Mistakes raise the estimated Bayes error, and clean regions would be smoothed because
-# of them. With ``ignore_suspects=True`` they are counted as what their neighbors have.
+# of them. With ``ignore_suspects=True`` each suspect is counted under the label of its
+# neighbors.
 
 for name, labels, ignore in (
     ("true labels", truth, False),

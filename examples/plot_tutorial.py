@@ -2,10 +2,9 @@
 From label_smoothing=0.1 to a strength for every sample
 =======================================================
 
-You train with ``label_smoothing=0.1``. Every label is softened by the same amount.
-This page goes from there to an amount for each sample, in six short steps, and then
-measures what it changed. It takes PyTorch and data that we draw ourselves, so that the
-truth is known.
+You train with ``label_smoothing=0.1``, which softens every label by the same amount.
+This page shows in six short steps how to use a separate amount for each sample, and
+measures the effect. It uses PyTorch and generated data, so that the truth is known.
 """
 
 # %%
@@ -14,10 +13,10 @@ truth is known.
 #
 # A label says: class 0, and nothing else. Smoothing takes some of that certainty away
 # and gives it to the other classes. Frameworks spread ``label_smoothing`` (epsilon)
-# over all K classes, the own one included.
+# over all K classes, including the given one.
 #
-# We count differently: the *strength* alpha is the probability that leaves the own
-# class. With K classes, ``alpha = epsilon (K-1)/K``.
+# We count differently: the *strength* alpha is the probability that is taken from the
+# given class. With K classes, ``alpha = epsilon (K-1)/K``.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -35,13 +34,13 @@ print(f"label_smoothing=0.1 is alpha={alpha:.4f} for {n_classes} classes")
 print(smooth_labels([0, 2], alpha, n_classes).round(4))
 
 # %%
-# 2. Data of which we know everything
-# -----------------------------------
+# 2. Data with a known truth
+# --------------------------
 #
-# Three classes in the plane, two round clouds each. Two of the clouds nearly coincide:
-# there nobody can tell class 0 from class 1. Everything else is easy. Because we drew
-# the points, we know the true posterior, and with it the *Bayes error*: how often even
-# the best possible classifier is wrong at a point.
+# Three classes in the plane, each made of two round clouds. Two of the clouds nearly
+# coincide: there nobody can tell class 0 from class 1. Everything else is easy. Because
+# we generated the points, we know the true posterior, and thus the *Bayes error*: how
+# often even the best possible classifier is wrong at a point.
 
 centers = np.array([[[0, 0], [6, 0]], [[1.2, 0.4], [6, 6]], [[1, 7], [11, 3]]], float)
 
@@ -64,13 +63,13 @@ def true_bayes_error(points):
 X, y = draw(3000, seed=0)
 
 # %%
-# 3. Look at the data once
-# ------------------------
+# 3. Fit the smoother once, before training
+# -----------------------------------------
 #
-# The smoother finds clusters. In each it builds the minimum spanning tree, counts the
-# edges that join different labels, and bounds the Bayes error with that count. Then it
-# hands out strengths: more where classes overlap, less where they do not, at the mean
-# that you asked for.
+# The smoother finds clusters. In each cluster it builds the minimum spanning tree,
+# counts the edges that join different labels, and bounds the Bayes error with that
+# count. Then it assigns strengths: larger where classes overlap, smaller where they do
+# not, with the mean that you asked for.
 
 smoother = StructuralSmoother(alpha=alpha, random_state=0).fit(X, y)
 strengths = smoother.sample_strengths_
@@ -80,8 +79,8 @@ print(f"mean strength: {strengths.mean():.4f}, asked for {alpha:.4f}")
 print(f"from {strengths.min():.4f} to {strengths.max():.4f}")
 
 # %%
-# 4. See where they went
-# ----------------------
+# 4. See where the strengths are large
+# ------------------------------------
 #
 # Left: the classes. Middle: the truth, which the smoother has never seen. Right: the
 # strengths.
@@ -99,8 +98,8 @@ for axis, (title, values, palette) in zip(axes, panels, strict=True):
         figure.colorbar(points, ax=axis, shrink=0.8)
 
 # %%
-# A label in the easy part is left as it is, or nearly. A label in the hard part is
-# softened much more than 0.1 would have done.
+# A label in the easy part is hardly changed. A label in the hard part is softened much
+# more than ``label_smoothing=0.1`` would soften it.
 
 by_strength = np.argsort(strengths)
 for row in by_strength[[0, -1]]:
@@ -109,11 +108,11 @@ for row in by_strength[[0, -1]]:
     print(f"label {y[row]}, true Bayes error {where:.3f}: {soft.tolist()}")
 
 # %%
-# 5. Train on it
-# --------------
+# 5. Train with the strengths
+# ---------------------------
 #
 # One line changes: the loss takes a strength for each sample. With the same strength
-# everywhere it *is* PyTorch's label smoothing.
+# everywhere, it *is* PyTorch's label smoothing.
 
 generator = torch.Generator().manual_seed(0)
 scores = torch.randn(8, n_classes, generator=generator)
@@ -123,12 +122,12 @@ ours = structural_cross_entropy(scores, target, alpha)
 print(f"usual {usual:.6f}, ours {ours:.6f}")
 
 # %%
-# 6. Measure, on hard labels and rows it has not seen
-# ---------------------------------------------------
+# 6. Measure on hard labels of new rows
+# -------------------------------------
 #
-# Few training rows, so that a network can overfit. Five draws of the data; each trains
-# three times from the same start: not smoothed, smoothed uniformly, smoothed
-# structurally at the same mean.
+# There are few training rows, so that a network can overfit. For each of five draws of
+# the data, three networks start from the same weights: one trains without smoothing,
+# one with uniform and one with structural smoothing of the same mean.
 
 
 def train(X, y, strengths, seed):
@@ -169,23 +168,23 @@ print(f"best possible error: {true_bayes_error(X_test).mean():.4f}")
 
 # %%
 # Read the columns one by one. *Error* is how often the prediction is wrong. *NLL* and
-# *ECE* ask whether the probabilities can be believed. *AURC* asks whether confidence
-# tells right from wrong: the mean error among the most confident predictions. Lower is
-# better in all of them.
+# *ECE* show whether the probabilities can be trusted. *AURC* shows whether confidence
+# separates right from wrong predictions: it is the mean error among the most confident
+# predictions. Lower is better in all of them.
 #
-# These are data made for the purpose, with clusters that fit. On yours the answer may
-# be another. Two pages help to find out: :doc:`/docs/comparing` runs such a
-# comparison properly, and :doc:`/docs/when-not` says where it did not help.
+# These data were made for this example, and their clusters suit the method. On your
+# data the answer may be different. :doc:`/docs/comparing` explains how to run such a
+# comparison properly, and :doc:`/docs/when-not` says where smoothing did not help.
 #
-# And then
-# --------
+# Next steps
+# ----------
 #
-# New rows get the strength of their place, and a fitted smoother can be saved without
-# pickle.
+# New rows get the strength of the cluster that they fall into, and a fitted smoother
+# can be saved without pickle.
 
 print(smoother.predict_strength(X_test[:4]).round(3))
 
 # %%
-# :doc:`/docs/training` has the lines for other frameworks, and
+# :doc:`/docs/training` has the code for other frameworks, and
 # :doc:`/docs/howto/alpha-beta` says how to choose alpha and beta. If you would rather
-# not choose, leave them out: the defaults take the mean from the data.
+# not choose, leave them out: the defaults estimate the mean from the data.

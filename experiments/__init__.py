@@ -1,1 +1,1 @@
-"""Evidence: experiments that anyone can run again. Not part of the package."""
+"""Experiments that anyone can repeat; not part of the installed package."""

@@ -1,12 +1,12 @@
 """``python -m experiments run|table|figure NAME [--scale cpu|full] [--jobs N]``.
 
-``python -m experiments claims`` sets the claims of the paper beside what was measured,
-in ``experiments/README.md``.
+``python -m experiments claims`` compares the claims of the paper with what was
+measured, in ``experiments/README.md``.
 
 A name is that of a file in ``experiments/configs``. ``run`` writes one line for each
-finished training run to ``experiments/results/NAME.jsonl``, goes on where it was
+finished training run to ``experiments/results/NAME.jsonl``, continues where it was
 interrupted, and ends with the table in ``NAME.md``. ``table`` only writes the table,
-``figure`` draws what there is to see. Results of the full scale are in
+and ``figure`` only draws the figures. Results of the full scale are in
 ``NAME-full.jsonl``.
 """
 
@@ -26,7 +26,7 @@ from structsmooth.io.atomic import written_beside
 
 RESULTS = Path(__file__).parent / "results"
 PAGE = Path(__file__).parent / "README.md"
-# Of each kind: the module with run, table and figure, imported when it is needed.
+# For each kind, the module with run, table and figure, imported when needed.
 KINDS = {
     "comparison": "experiments.comparisons",
     "counting": "experiments.counting",
@@ -47,7 +47,7 @@ BUILT_ON_STUDIES = ("critical", "panels")
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Parse the command and do it."""
+    """Parse the command and run it."""
     names = configs.names()
     parser = argparse.ArgumentParser(
         prog="python -m experiments",
@@ -65,13 +65,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--jobs", type=int, default=2, help="runs or threads at a time")
     chosen = parser.parse_args(arguments)
     if chosen.name is None and chosen.command != "claims":
-        parser.error(f"{chosen.command} wants a NAME")
+        parser.error(f"{chosen.command} needs a NAME")
     if chosen.command == "claims":
         claims = import_module("experiments.claims")
         print(claims.write(PAGE, RESULTS))
         return
     chosen_names = [chosen.name]
-    if chosen.name == "all":  # what builds on studies comes after them
+    if chosen.name == "all":  # experiments that build on studies come last
         late = [n for n in names if configs.load(n)["kind"] in BUILT_ON_STUDIES]
         chosen_names = [*(n for n in names if n not in late), *late]
     failed = False
@@ -118,7 +118,7 @@ def _write_table(kind: ModuleType, config: dict, results: Path, name: str) -> No
 
 
 def _about_versions(versions: list[str]) -> str:
-    """Return the end of a sentence, and a warning if the estimate has changed since."""
+    """Return the end of a sentence, with a note if the estimate has changed since."""
     if not versions:
         return "."
     text = f" with structsmooth {' and '.join(versions)}."
@@ -126,7 +126,7 @@ def _about_versions(versions: list[str]) -> str:
         text += (
             "\nSince 0.2.0 the Bayes error is estimated differently, and strengths "
             "follow it\n([what changed](../../docs/method.md#corrections-of-our-own)); "
-            "these runs were not\nmade again."
+            "these runs were not\nrepeated."
         )
     return text
 

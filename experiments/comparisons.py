@@ -12,10 +12,10 @@ from structsmooth.errors import FileFormatError
 
 
 def run(config: dict, results: Path, n_jobs: int = 1) -> None:
-    """Train what is left of a comparison."""
+    """Train the missing runs of a comparison."""
     if config["scale"] != "cpu":
         raise FileFormatError(
-            f"{results.stem} has no other scale than cpu, got {config['scale']}"
+            f"{results.stem} exists at the scale cpu only, got {config['scale']}"
         )
     data = load(config["data"])
     compare(
@@ -32,7 +32,7 @@ def run(config: dict, results: Path, n_jobs: int = 1) -> None:
 
 
 def table(results: Path) -> str:
-    """Return what is in a file of results, as Markdown."""
+    """Return the tables of a file of results, as Markdown."""
     result = Comparison.load(results)
     facts = result.description
     settings = "".join(f"- {k}: {v}\n" for k, v in facts["settings"].items())

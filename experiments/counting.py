@@ -1,7 +1,7 @@
 """Three ways to count crossing edges, where the Bayes error is known.
 
 A tree of n points and K classes has n - 1 edges, of which K - 1 cross even if the
-classes are far apart. What is left of them, of what?
+classes are far apart. Should these be subtracted, and from which counts?
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ WAYS = {
 
 
 def run(config: dict, results: Path, n_jobs: int = 1) -> None:
-    """Count what is left to be counted."""
+    """Compute the missing counts."""
     records = Records(results, {k: v for k, v in config.items() if k != "scale"})
     for task in TASKS:
         for n_classes in config["n_classes"]:
@@ -69,6 +69,6 @@ def table(results: Path) -> str:
             lines.append([task, f"{n_classes}", *cells])
     header = ["", "classes K", "truth", *(f"`{way}`" for way in WAYS)]
     return (
-        f"C crossing edges of n = {settings['rows']} rows in the plane, means of "
+        f"C crossing edges of n = {settings['rows']} rows in two dimensions, means of "
         f"{settings['n_seeds']} draws.\n\n" + tables.markdown(header, lines)
     )

@@ -1,9 +1,9 @@
 """The real data sets, from a folder that is not part of the project.
 
-``../shared/data`` beside the project, or wherever ``STRUCTSMOOTH_DATA`` points. Nothing
-is ever downloaded: what is missing is named, with the place where it is expected. The
-files of the small scale are known to the last bit; of the full sets, which everyone
-makes for themselves, the shapes are checked.
+They are in ``../shared/data``, or in the folder that ``STRUCTSMOOTH_DATA`` names.
+Nothing is ever downloaded: an error names missing files and where they are expected.
+The files of the small scale are checked by their SHA-256 sums; for the full data sets,
+which users prepare themselves, the shapes are checked.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ HIGGS_ROWS, HIGGS_TEST_ROWS = 11_000_000, 500_000
 
 
 class MissingDataError(FileNotFoundError):
-    """A data set that is not where it is expected, or is not what is expected."""
+    """A data set is missing, or differs from what is expected."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class Data:
 
 @dataclass(frozen=True)
 class File:
-    """What an archive must be: its sum, if known, and the shapes of its arrays."""
+    """The expected sum of an archive, if known, and the shapes of its arrays."""
 
     sha256: str | None
     shapes: dict[str, tuple[int, ...]]
@@ -85,14 +85,15 @@ FILES = {
 
 
 def load(name: str, scale: str = "cpu") -> Data:
-    """Return a data set by name, as it is at a scale."""
+    """Return a data set by name, at a scale."""
     return LOADERS[name](scale)
 
 
 def human_votes(y: np.ndarray) -> np.ndarray:
-    """Return how many people saw each class in each test image of CIFAR-10.
+    """Return how many people chose each class for each test image of CIFAR-10.
 
-    The labels of the images tell whether they are in the order of the votes.
+    The labels of the images are used to check that images and votes are in the same
+    order.
     """
     arrays = archive("cifar10h.npz")
     if not np.array_equal(arrays["y_test"], y):
@@ -104,7 +105,7 @@ def human_votes(y: np.ndarray) -> np.ndarray:
 
 
 def place_of(file_name: str) -> Path:
-    """Return where a file is expected, and fail if it is not there."""
+    """Return the path of a file, or raise an error if it is missing."""
     path = Path(os.environ.get("STRUCTSMOOTH_DATA", FOLDER)) / file_name
     if not path.is_file():
         shapes = FILES[file_name].shapes if file_name in FILES else {}
@@ -118,7 +119,7 @@ def place_of(file_name: str) -> Path:
 
 
 def archive(file_name: str) -> dict[str, np.ndarray]:
-    """Return the arrays of an archive, after a look at its sum and their shapes."""
+    """Return the arrays of an archive, after checking its sum and their shapes."""
     path, expected = place_of(file_name), FILES[file_name]
     if expected.sha256 is not None:
         with path.open("rb") as stream:
@@ -155,7 +156,7 @@ def _image_set(name, n_classes):
 
 
 def _timit(scale):  # noqa: ARG001 (there is but one)
-    """Five phonemes, 256 log-periodogram features; no speaker in both parts."""
+    """Five phonemes, 256 log-periodogram features; no speaker is in both parts."""
     arrays = archive("phoneme_timit5.npz")
     X, y = arrays["X"].astype(np.float32), arrays["y"].astype(np.int64)
     train = arrays["is_train"].astype(bool)
@@ -163,7 +164,7 @@ def _timit(scale):  # noqa: ARG001 (there is but one)
 
 
 def _higgs(scale):
-    """Signal or background, 28 features; the last half million rows are the test."""
+    """Signal or background, 28 features; the last 500 000 rows are the test set."""
     if scale == "full":
         names = ("HIGGS.csv.gz", "HIGGS.csv")
         folder = Path(os.environ.get("STRUCTSMOOTH_DATA", FOLDER))
@@ -177,7 +178,7 @@ def _higgs(scale):
 
 
 def _digits(scale):  # noqa: ARG001 (there is but one)
-    """Ten digits of 8 x 8 pixels, which scikit-learn brings along."""
+    """Ten digits of 8 x 8 pixels, from scikit-learn."""
     X, y = load_digits(return_X_y=True)
     return Data(X.astype(np.float32), y.astype(np.int64))
 

@@ -1,4 +1,4 @@
-"""What all figures share: size, colors, and how they are written."""
+"""Size, colors and file format of all figures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from structsmooth.io.atomic import written_beside
 
-# Colors that stay apart for color-blind readers, and in gray.
+# Colors that color-blind readers can tell apart, also in grayscale.
 COLORS = {
     "none": "#666666",
     "uniform": "#0072b2",
@@ -33,7 +33,7 @@ def row(n: int, *, width: float = 4.2, height: float = 3.4, **options):
 
 
 def curve(axis: Axes, method: str, epochs, curves: np.ndarray, label: str) -> None:
-    """Draw the mean of several curves, and the range of them."""
+    """Draw the mean and the range of several curves."""
     color = COLORS[method]
     mean = curves.mean(axis=0)
     axis.plot(epochs, mean, STYLES[method], color=color, label=label, linewidth=1.5)
@@ -44,7 +44,7 @@ def curve(axis: Axes, method: str, epochs, curves: np.ndarray, label: str) -> No
 
 
 def save(plot: Figure, path: Path) -> Path:
-    """Write a picture, with nothing in it that changes from day to day."""
+    """Write a figure without metadata that changes between runs."""
     with mpl.rc_context({"savefig.dpi": 110}), written_beside(path) as part:
         plot.savefig(part, format="png", metadata={"Software": None})
     return path

@@ -1,8 +1,8 @@
 """The official file of the HIGGS data: 11 million lines, read in pieces.
 
-Each line is the class, 1 for signal, and 28 features, with commas between. The numbers
-are copied once into two plain arrays on disk beside the file, which are then opened as
-memory maps: of the features, a training run reads only the rows of its batch.
+Each line has the class (1 for signal) and 28 features, separated by commas. The numbers
+are copied once into two plain arrays on disk next to the file, which are then opened as
+memory maps, so that a training run reads only the features of its batch.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def pieces(path: Path, n_lines: int = LINES) -> Iterator[np.ndarray]:
 def as_arrays(
     path: Path, n_rows: int, n_lines: int = LINES
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return features and classes as memory maps, copied from the file if need be."""
+    """Return features and classes as memory maps, copied from the file if needed."""
     features, classes = (path.with_name(f"HIGGS-{part}.npy") for part in "Xy")
     if not (features.is_file() and classes.is_file()):
         with written_beside(features) as X_path, written_beside(classes) as y_path:
@@ -60,7 +60,7 @@ def as_arrays(
     if X.shape != (n_rows, N_FEATURES) or y.shape != (n_rows,):
         raise FileFormatError(
             f"{features} has shape {X.shape}; expected {(n_rows, N_FEATURES)}; delete "
-            "it to have it made anew"
+            "it to have it made again"
         )
     return X, y
 

@@ -1,9 +1,10 @@
 """Do people disagree where the estimated Bayes error is high? Not in the paper.
 
-The test images of CIFAR-10 are clustered, their Bayes errors estimated from their one
-official label each, and compared with the entropy of the votes of about fifty people
-on each image, which the estimate has not seen. So are estimates for every image by
-itself. Which features are best is the question besides.
+The test images of CIFAR-10 are clustered, and the Bayes error of each cluster is
+estimated from the one official label of each image. The estimates are compared with
+the entropy of the votes of about fifty people on each image, which they do not use.
+Estimates for single images are compared in the same way. A second question is which
+features are best.
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ SMOOTHERS = {
     PIXELS: {"reducer": "none"},
     COMPONENTS: {"reducer": "pca", "n_components": 64},
     CODES: {"reducer": "none"},
-    # Many images have the same outputs to the last bit, where a class is certain.
+    # Many images have exactly the same outputs, where the network is certain.
     OUTPUTS: {"reducer": "none", "ties": "average"},
 }
-# In place of a number of clusters: an estimate for every image.
+# Used instead of a number of clusters: an estimate for every image.
 POINTS = "points"
 NETWORK_DEPENDS_ON = ("data", "scale", "rows", "split_seed", "validation_rows")
 
 
 def run(config: dict, results: Path, n_jobs: int = 1) -> None:
-    """Estimate what is left."""
+    """Compute the missing estimates."""
     study = configs.study(config["study"], config)
     names = (*FEATURES_DEPEND_ON, "network", "recipe")
     used = {name: study.get(name) for name in names}
@@ -98,12 +99,12 @@ def _fit(row: dict, X, y, seed: int, n_jobs: int) -> StructuralSmoother:
 
 
 def _compare(smoother: StructuralSmoother, disagreement: np.ndarray) -> dict:
-    """Return how estimates go with votes: of clusters, or of single images."""
+    """Return the correlation of estimates and votes, for clusters or single images."""
     regions = smoother.decision_.region_labels(smoother.structure_)
     people = np.bincount(regions, disagreement) / np.bincount(regions)
     value, low, high = correlation(smoother.bayes_error_, people)
     found = {"metrics": {"correlation": value, "low": low, "high": high}}
-    if smoother.regions == "cluster":  # ten thousand points are too many for a file
+    if smoother.regions == "cluster":  # ten thousand values are too many to record
         found["bayes_error"] = smoother.bayes_error_.tolist()
         found["disagreement"] = people.tolist()
     return found
@@ -132,12 +133,13 @@ def table(results: Path) -> str:
     header = ["features", "clusters", "correlation, first clustering (95 % interval)"]
     header += [f"{len(there)} clusterings", "lowest"]
     return (
-        "Bayes error of clusters of CIFAR-10 test images, estimated from one label an "
-        "image, against the mean entropy of the votes of CIFAR-10H there; or of single "
-        "images (points), whose votes are much noisier. The first model is the network "
-        "of the study of CIFAR-10, trained on other images without smoothing. "
-        "Intervals are Fisher's, over clusters or images; those of images are too "
-        "narrow, for neighbors are not independent.\n\n"
+        "Bayes errors of clusters of CIFAR-10 test images, estimated from one label "
+        "per image, compared with the mean entropy of the CIFAR-10H votes in each "
+        "cluster; or Bayes errors of single images (points), whose votes are much "
+        "noisier. The first model is the network of the CIFAR-10 study, trained on "
+        "other images without smoothing. Intervals are Fisher's, over clusters or "
+        "images; those over images are too narrow, because neighbors are not "
+        "independent.\n\n"
         f"{tables.markdown(header, lines)}"
     )
 

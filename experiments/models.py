@@ -1,4 +1,4 @@
-"""Models that take a strength for each sample, as `structsmooth.compare` wants them."""
+"""Models that take a strength for each sample, as `structsmooth.compare` needs."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class MlpTrainer:
 
 
 class ImageTrainer:
-    """A MobileNet-v2 on images whose channels are standardized."""
+    """A MobileNet-v2 on images with standardized channels."""
 
     def __init__(self, network: dict, recipe: dict) -> None:
         self.network, self.recipe = network, recipe

@@ -1,4 +1,4 @@
-"""Figure 4 as the paper has it: one alpha, four data sets side by side."""
+"""Figure 4 as in the paper: one alpha, four data sets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from experiments.study.table import Finished
 
 
 def run(config: dict, results: Path, n_jobs: int = 2) -> None:
-    """Train what is left of the studies; there are no runs besides theirs."""
+    """Train the missing runs of the studies; the figure has none of its own."""
     Records(results, config)
     for name in config["studies"]:
         study.run(
@@ -52,7 +52,7 @@ def _results_of(name: str, config: dict, results: Path) -> Path:
 
 
 def epochs_below(finished: Finished, alpha: float) -> tuple[int, int]:
-    """Return how many epochs there are, and at how many structural is below."""
+    """Return the number of epochs, and in how many the structural curve is lower."""
     means = {}
     for row in finished.rows():
         if row["alpha"] == alpha:

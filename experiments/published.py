@@ -1,10 +1,10 @@
-"""What the paper printed: test errors in percent, and cross-entropies.
+"""The numbers in the paper: test errors in percent, and cross-entropies.
 
 From Li, Dasarathy, Berisha: Regularization via Structural Label Smoothing (AISTATS
-2020). For the tables here to stand beside; nothing is computed from them.
+2020). They are shown next to our tables; nothing is computed from them.
 """
 
-# Table 1. By method and alpha: mean and standard deviation, for each beta in turn.
+# Table 1. By method and alpha: mean and standard deviation for each beta.
 TABLE_1 = {
     ("none", 0.0): [(24.82, 0.19)],
     ("uniform", 0.1): [(24.63, 0.14)],
@@ -113,7 +113,7 @@ TABLE_2 = {
     },
 }
 
-# Table 4, the cells that are compared; where its two halves differ, the upper one.
+# The cells of Table 4 that are compared; where its halves differ, the upper one.
 TABLE_4 = {
     "svhn": {
         ("CSR", "ED"): 0.6091,

@@ -1,8 +1,8 @@
-"""Files of results: a first line with the settings, then one line a finished run.
+"""Files of results: one line with the settings, then one for each finished run.
 
-A line is written whole or not at all as far as a reader can see: what a kill left
-behind of one is cut off when the file is opened again. Runs are told apart by their
-config and seed, so that one that is there is never made again.
+Readers never see part of a line: an incomplete line left by a killed process is removed
+when the file is opened again. Runs are identified by their config and seed, so that a
+finished run is never repeated.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from structsmooth.io.store import versions
 
 
 def digest_of(settings: dict) -> str:
-    """Return a short name for settings, the same for equal ones."""
+    """Return a short hash of settings."""
     text = json.dumps(settings, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def key_of(config: dict, seed: int) -> str:
-    """Return what tells one run from another."""
+    """Return the key that identifies a run."""
     return json.dumps([config, seed], sort_keys=True)
 
 
@@ -37,7 +37,7 @@ class Records:
     path : path
         The file. It need not exist.
     settings : dict
-        What all runs have in common. A file made with others is refused.
+        Settings that all runs share. A file with other settings is refused.
     """
 
     def __init__(self, path: Path, settings: dict) -> None:
@@ -55,7 +55,7 @@ class Records:
                 )
                 raise FileFormatError(
                     f"{path} was made with other settings ({', '.join(changed)}); "
-                    "move it away, or take the config it was made with"
+                    "move it away, or use the config it was made with"
                 )
         else:
             path.parent.mkdir(parents=True, exist_ok=True)

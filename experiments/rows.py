@@ -1,15 +1,15 @@
-"""Rows of tables: a method with its settings, as files of results have them."""
+"""Rows of tables: a method with its settings, as recorded in files of results."""
 
 from __future__ import annotations
 
 
 def row_of(method: str, alpha: float, beta=None, n_clusters=None) -> dict:
-    """Return what tells one row of a table from another."""
+    """Return the key of a row of a table."""
     return {"method": method, "alpha": alpha, "beta": beta, "n_clusters": n_clusters}
 
 
 def reference(method: str, alpha: float) -> dict:
-    """Return the row to compare with: uniform of the same alpha, or none."""
+    """Return the row to compare with: uniform with the same alpha, or none."""
     return row_of(method, alpha if method == "uniform" else 0.0)
 
 
@@ -29,7 +29,7 @@ class Runs:
         return self.by_row[_key(row)][seed]
 
     def seeds(self, *rows: dict) -> list[int]:
-        """Return the seeds that all these rows have been trained with."""
+        """Return the seeds for which all these rows are finished."""
         found = (set(self.by_row.get(_key(row), ())) for row in rows)
         return sorted(set.intersection(*found))
 

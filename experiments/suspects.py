@@ -1,7 +1,7 @@
-"""Overlap or mistake: how many wrong labels are found, and what is taken for one.
+"""Overlap or mistake: how many wrong labels are found, and how many right ones.
 
-Labels of a share of the rows are moved to another class at random. Thresholds were
-chosen on the digits and the synthetic task; TIMIT and HIGGS confirm them.
+A share of the labels is changed to another class at random. Thresholds were chosen on
+the digits and the synthetic task; TIMIT and HIGGS confirm them.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ OPTIONS = {"higgs": {"reducer": "scaled-pca"}, "synthetic": {"reducer": "none"}}
 
 
 def run(config: dict, results: Path, n_jobs: int = 1) -> None:
-    """Look for wrong labels where it has not been done."""
-    # Both scales are the same, so the scale is no setting.
+    """Compute the missing searches for wrong labels."""
+    # Both scales are the same, so the scale is not a setting.
     records = Records(results, {k: v for k, v in config.items() if k != "scale"})
     for name in config["data"]:
         for share in config["wrong"]:
@@ -46,7 +46,7 @@ def rows_of(config: dict, name: str, seed: int) -> tuple[np.ndarray, np.ndarray]
 
 
 def with_mistakes(y: np.ndarray, share: float, seed: int):
-    """Return labels, a share of them moved to another class, and which."""
+    """Return labels with a share of them changed, and which ones are changed."""
     draw = np.random.default_rng([seed, 11])
     n_classes = int(y.max()) + 1
     wrong = draw.uniform(size=len(y)) < share
@@ -81,7 +81,7 @@ def _measure(config: dict, name: str, share: float, seed: int, n_jobs: int) -> d
 
 
 def table(results: Path) -> str:
-    """Return what was found, as Markdown."""
+    """Return the table of results, as Markdown."""
     settings, runs = read(results)
     lines = []
     for name in settings["data"]:
@@ -103,13 +103,13 @@ def table(results: Path) -> str:
                     *lower,
                 ]
             )
-    header = ["data", "labels moved, %", "suspects, % of the rows"]
-    header += ["of the suspects moved, %", "of the moved found, %"]
-    header += ["lower bound, right labels", "with moved ones", "suspects ignored"]
+    header = ["data", "labels changed, %", "suspects, % of the rows"]
+    header += ["changed among suspects, %", "found among changed, %"]
+    header += ["lower bound, right labels", "changed labels", "suspects ignored"]
     return (
         f"{settings['n_seeds']} draws. The bounds on the Bayes error are in %. Where "
-        "nothing was moved, suspects are rows in the tails of an overlap, or mistakes "
-        f"that were there before.\n\n{tables.markdown(header, lines)}"
+        "no label was changed, suspects are rows in the tails of an overlap, or "
+        f"mistakes in the original labels.\n\n{tables.markdown(header, lines)}"
     )
 
 

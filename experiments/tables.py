@@ -10,8 +10,8 @@ from structsmooth.compare.statistics import paired_difference
 
 NOTE = (
     "Mean over the seeds ± standard deviation. Differences are paired by seed, with "
-    "95 % intervals (Student's t), each for itself: of twenty such intervals one "
-    "misses by chance."
+    "95 % intervals (Student's t) that are not adjusted for their number: one interval "
+    "in twenty misses by chance."
 )
 
 
@@ -22,7 +22,7 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def number(value: float | None) -> str:
-    """Return a setting, or nothing where there is none."""
+    """Return a setting as text, or an empty string for None."""
     return "" if value is None else f"{value:g}"
 
 
@@ -57,7 +57,7 @@ def difference(
     digits: int = 2,
     test_ratio: float = 0.0,
 ) -> str:
-    """Return the mean paired difference and its interval; of one pair, just it."""
+    """Return the mean paired difference, with its interval unless there is one pair."""
     if len(values) == 1:
         return f"{values[0] - reference[0]:+.{digits}f}"
     found = _paired(values, reference, test_ratio=test_ratio)
@@ -73,7 +73,7 @@ def sign(
 ) -> int:
     """Return 1 if the values are clearly lower than the reference, -1 if higher.
 
-    Of several such questions, the intervals hold for all at once.
+    With several intervals, these hold simultaneously.
     """
     if len(values) == 1:
         return 0

@@ -1,4 +1,4 @@
-"""Tasks whose Bayes error is known: drawn from densities that are written down."""
+"""Tasks with a known Bayes error, drawn from known densities."""
 
 import functools
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ class Gaussians:
     Attributes
     ----------
     means : array of shape (K, d)
-        Of the classes.
+        Means of the classes.
     scales : array of shape (K,)
-        Their standard deviations, the same in every direction.
+        Standard deviations of the classes, the same in every direction.
     shares : array of shape (K,)
-        How often each is drawn.
+        Probabilities of the classes.
     """
 
     means: np.ndarray
@@ -28,9 +28,9 @@ class Gaussians:
     shares: np.ndarray
 
     def draw(self, generator, n, *, exact=False):
-        """Return n rows and labels; with ``exact`` the classes have just their share.
+        """Return n rows and labels; with ``exact`` each class has exactly its share.
 
-        What is left over goes to the classes that lack most of a row.
+        Remaining rows go to the classes with the largest fractional parts.
         """
         if exact:
             counts = np.floor(self.shares * n).astype(int)
@@ -67,7 +67,7 @@ class Mixture:
     Attributes
     ----------
     means : array of shape (K, m, d)
-        Of the m components of each class, all of them equally likely.
+        Means of the m components of each class, which are equally likely.
     noise : float
         Share of the labels that are drawn uniformly from all classes.
     """
@@ -77,7 +77,7 @@ class Mixture:
 
     @property
     def n_classes(self):
-        """How many there are."""
+        """Number of classes."""
         return len(self.means)
 
     def draw(self, generator, n):
@@ -104,10 +104,10 @@ class Mixture:
 
 @functools.cache
 def mixture(n_classes, dimensions, bayes_error, per_class=3, seed=0):
-    """Return a mixture with means at random, as far apart as a Bayes error wants.
+    """Return a mixture with random means, scaled to have a given Bayes error.
 
-    So one error means the same in every dimension. The rows that the distance is found
-    on are not those that `Mixture.bayes_error` takes.
+    So the tasks are equally hard in all dimensions. The scale is found on other rows
+    than those on which `Mixture.bayes_error` is computed.
     """
     generator = np.random.default_rng([seed, n_classes, dimensions])
     means = generator.normal(size=(n_classes, per_class, dimensions))
@@ -121,8 +121,8 @@ def mixture(n_classes, dimensions, bayes_error, per_class=3, seed=0):
 def flat(n_classes, dimensions, bayes_error, per_class=3, seed=0):
     """Return a mixture whose Bayes error is the same everywhere.
 
-    Its classes are apart but for labels drawn at random, so no region differs from
-    another but by chance.
+    Its classes are separate except for labels drawn at random, so regions differ only
+    by chance.
     """
     generator = np.random.default_rng([seed, n_classes, dimensions])
     means = generator.normal(size=(n_classes, per_class, dimensions))
@@ -130,7 +130,7 @@ def flat(n_classes, dimensions, bayes_error, per_class=3, seed=0):
 
 
 def on_a_grid(n_classes, gap, shares=None):
-    """Return unit Gaussians on a grid in the plane, with equal or given shares."""
+    """Return unit Gaussians on a two-dimensional grid, with equal or given shares."""
     side = int(np.ceil(np.sqrt(n_classes)))
     places = np.arange(n_classes)
     if shares is None:
@@ -153,7 +153,7 @@ def in_pairs(n_classes):
 
 
 def pair(dimensions, gap, shares=(0.5, 0.5)):
-    """Return two unit Gaussians; at equal shares the Bayes error is Phi(-gap / 2)."""
+    """Return two unit Gaussians; with equal shares the Bayes error is Phi(-gap / 2)."""
     means = np.zeros((2, dimensions))
     means[1, 0] = gap
     return Gaussians(means, np.ones(2), np.asarray(shares))
@@ -179,7 +179,7 @@ TWONORM_ERROR = float(norm.cdf(-2.0))
 
 
 def ringnorm():
-    """Return Breiman's ringnorm: a wide Gaussian at 0, and a unit one at a."""
+    """Return Breiman's ringnorm: a wide Gaussian at 0, and a unit Gaussian at a."""
     a = 2.0 / np.sqrt(20.0)
     means = np.stack([np.zeros(20), np.full(20, a)])
     return Gaussians(means, np.array([2.0, 1.0]), np.array([0.5, 0.5]))

@@ -1,4 +1,4 @@
-"""A table like those of a census: many answers, some of them rare."""
+"""A table that resembles a census: many answers, some of them rare."""
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
@@ -7,8 +7,8 @@ from sklearn.base import BaseEstimator, ClusterMixin
 def census_like(seed, n=5000):
     """A table of thirty one-hot columns, and the cluster of each row, 46 in all.
 
-    The first thirty clusters share nearly all rows, and their classes mix more or less;
-    sixteen clusters have 10 to 29 rows, of which a quarter say yes, by chance alone.
+    The first thirty clusters hold nearly all rows, and their classes mix to different
+    degrees; sixteen clusters have 10 to 29 rows, of which a quarter say yes by chance.
     """
     generator = np.random.default_rng(seed)
     few = generator.integers(10, 30, size=16)
@@ -21,7 +21,7 @@ def census_like(seed, n=5000):
     levels = (3, 4, 4, 5, 6, 8)
     answers = np.stack([generator.integers(0, k, size=46) for k in levels], axis=1)
     given = answers[clusters]
-    for question, n_levels in enumerate(levels):  # some answer as in no cluster
+    for question, n_levels in enumerate(levels):  # answers unlike any cluster's
         other = generator.uniform(size=n) < 0.15
         given[other, question] = generator.integers(0, n_levels, size=other.sum())
     X = np.hstack([np.eye(k)[given[:, q]] for q, k in enumerate(levels)])
@@ -32,7 +32,7 @@ def census_like(seed, n=5000):
 
 
 class GivenClusters(ClusterMixin, BaseEstimator):
-    """A clusterer that knows the answer, for the rows in the order given."""
+    """A clusterer that returns given clusters, for the rows in the given order."""
 
     def __init__(self, clusters=None):
         self.clusters = clusters

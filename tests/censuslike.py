@@ -1,4 +1,4 @@
-"""A table with rare categories, for tests of what small clusters do."""
+"""A table with rare categories, for tests of small clusters."""
 
 import numpy as np
 
@@ -6,8 +6,8 @@ import numpy as np
 def census():
     """A table like a census: one-hot columns, some rare, and three numbers.
 
-    The rows of the 15 rare countries, 10 to 30 each, become clusters of their own. They
-    are no harder than others, but the largest estimates are theirs.
+    The rows of the 15 rare countries, 10 to 30 each, become separate clusters. They are
+    no harder than others, but have the largest estimates.
     """
     rng = np.random.default_rng(6)
     n_rows = 5000

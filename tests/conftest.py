@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Fixtures and settings of all tests."""
 
 import os
 
@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-# The same examples in every run: a failure in CI is a failure at home.
+# The same examples in every run, so that failures in CI can be reproduced.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
-# Tests run side by side already; two BLAS pools on two cores only get in the way.
+# Tests already run in parallel; two BLAS pools on two cores would slow each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 

@@ -1,4 +1,4 @@
-"""Slow and plain computations that the library's results are compared with."""
+"""Slow reference implementations for comparison with the library's results."""
 
 import itertools
 
@@ -55,7 +55,7 @@ def kruskal(X):
 
 
 def assert_possible(bounds):
-    """Nothing exceeds what always answering with the most frequent class gets wrong."""
+    """Check that nothing exceeds the error of always predicting the largest class."""
     share = bounds.class_counts.max() / bounds.class_counts.sum()
     limit = min(1.0 - 1.0 / bounds.n_classes, 1.0 - share) + 1e-12
     assert 0.0 <= bounds.interval[0] <= bounds.lower <= bounds.upper

@@ -1,4 +1,4 @@
-"""Rows for files, files of rows, and whether two fits are the same."""
+"""Helpers that make rows, write files of rows, and compare two fits."""
 
 import errno
 import os
@@ -20,7 +20,7 @@ FITTED = (
 
 
 def blobs(n, d, seed=0, dtype=np.float64):
-    """Four groups of points, in which two classes mix more or less."""
+    """Four groups of points, in which two classes mix to different degrees."""
     rng = np.random.default_rng(seed)
     group = rng.integers(0, 4, n)
     X = rng.normal(size=(n, d)) + 4.0 * np.eye(4, d)[group]

@@ -28,7 +28,7 @@ def test_trains_on_the_soft_labels(overlapping):
     ).fit(X, y)
     soft = model.smoother_.soft_labels(X, y)
 
-    def loss(w):  # soft cross-entropy, written down once more
+    def loss(w):  # soft cross-entropy, implemented independently
         z = X @ w[:2] + w[2]
         p1 = np.logaddexp(0, -z)
         p0 = np.logaddexp(0, z)
@@ -134,7 +134,7 @@ def test_real_data_in_a_pipeline_with_a_search_over_alpha_and_beta(inner):
     search.fit(X[train], y[train])
     scores = search.cv_results_["mean_test_score"].reshape(2, 2)
     assert np.isfinite(scores).all()
-    assert scores[0, 0] == scores[0, 1]  # without smoothing beta is nothing
+    assert scores[0, 0] == scores[0, 1]  # without smoothing beta has no effect
     assert scores[1, 0] != scores[0, 0]
     assert search.score(X[test], y[test]) > -0.6
     assert (search.predict(X[test]) == y[test]).mean() > 0.9

@@ -16,7 +16,7 @@ ESTIMATORS = [
 ]
 
 
-# The checks fit handfuls of rows, where small clusters are merged with a warning.
+# The checks fit a handful of rows, where small clusters are merged with a warning.
 @pytest.mark.filterwarnings("ignore::structsmooth.errors.StructsmoothWarning")
 @parametrize_with_checks(ESTIMATORS)
 def test_scikit_learn_estimator_checks(estimator, check):

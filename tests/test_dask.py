@@ -1,4 +1,4 @@
-"""Through joblib the trees run on Dask's workers, and give the same bits."""
+"""With joblib, trees are built on Dask's workers, and give the same bits."""
 
 import joblib
 import numpy as np

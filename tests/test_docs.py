@@ -1,4 +1,4 @@
-"""The documentation: its code runs, its names exist, its numbers are recorded ones."""
+"""The documentation: its code runs, its names exist, its numbers are recorded."""
 
 import importlib
 import re
@@ -33,7 +33,7 @@ def blocks(page, language):
 
 
 def what_readers_have(n_classes):
-    """What the pages speak of without making it: data, and a model."""
+    """Return the names that pages use without defining them: data and a model."""
     X, y = load_digits(n_class=n_classes, return_X_y=True)
     X, y = X[:300] / 16, y[:300]
     return {
@@ -45,7 +45,7 @@ def what_readers_have(n_classes):
     }
 
 
-# What it shows needs large files, Dask and Spark: tests of their own run it.
+# This page needs large files, Dask and Spark; other tests run its code.
 NOT_HERE = "docs/scaling.md"
 WITH_CODE = [n for n in NAMES if n != NOT_HERE and blocks(ROOT / n, "python")]
 
@@ -55,9 +55,9 @@ WITH_CODE = [n for n in NAMES if n != NOT_HERE and blocks(ROOT / n, "python")]
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_python_on_a_page_runs_from_top_to_bottom(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # some of it writes files
-    has_model = "images" in name or "pytorch" in name  # of ten outputs
+    has_model = "images" in name or "pytorch" in name  # with ten outputs
     given = what_readers_have(n_classes=10 if has_model else 3)
-    with threadpool_limits(1):  # for so little data, threads only wait for each other
+    with threadpool_limits(1):  # with so little data, threads only wait for each other
         for code in blocks(ROOT / name, "python"):
             exec(compile(code, name, "exec"), given)  # noqa: S102 (our own pages)
 
@@ -93,7 +93,7 @@ def test_commands_on_a_page_exist_with_their_options():
 
 
 def listed_names(reference):
-    """Return which names the reference lists, by module."""
+    """Return the names that the reference lists, by module."""
     listed, module = {}, None
     for line in reference.splitlines():
         if line.startswith(".. currentmodule::"):
@@ -106,11 +106,12 @@ def listed_names(reference):
 def test_reference_lists_every_public_name_once():
     listed = listed_names((ROOT / "docs" / "reference.md").read_text())
     # The pages of Spark's classes would need Spark to be built.
-    rooms = [f"structsmooth.{room}" for room in structsmooth._ROOMS if room != "spark"]
-    for module in ("structsmooth", *rooms):
+    names = [name for name in structsmooth._MODULES if name != "spark"]
+    modules = [f"structsmooth.{name}" for name in names]
+    for module in ("structsmooth", *modules):
         public = importlib.import_module(module).__all__
         assert sorted(listed[module]) == sorted(public), module
-    assert set(listed) == {"structsmooth", *rooms}
+    assert set(listed) == {"structsmooth", *modules}
 
 
 def statements(page):
@@ -141,7 +142,7 @@ def test_every_number_beside_a_truth_is_a_recorded_one():
     recorded = results.read_text()
     for number in numbers:
         assert re.search(rf"(?<![\d.]){re.escape(number)}(?!\d)", recorded), number
-    # Ranges of bounds are taken over whole.
+    # Ranges of bounds must be copied as a whole.
     for bounds in re.findall(r"\| (\d+\.\d+ to \d+\.\d+) (?=\|)", text):
         assert f"| {bounds} |" in recorded, bounds
 
@@ -172,6 +173,6 @@ def test_every_gallery_example_has_a_place_in_the_order():
 
 
 def test_numbers_are_found_only_as_a_whole():
-    # The check above would be no check if 1.5 were found in 11.53.
+    # The check above would be useless if 1.5 were found in 11.53.
     assert not re.search(r"(?<![\d.-])1\.5(?!\d)", "11.53 -1.5 1.53")
     assert np.isclose(float(re.findall(r"(?<![\w.])-?\d+\.\d+", "of -0.03.")[0]), -0.03)

@@ -36,7 +36,7 @@ COMMON = {"n_clusters": 5, "random_state": 0}
 
 @pytest.fixture(scope="module")
 def data():
-    """Three classes that mix more or less, and some labels that stand alone."""
+    """Return three classes that mix to different degrees, and some isolated labels."""
     rng = np.random.default_rng(3)
     y = rng.integers(0, 3, size=500)
     X = rng.normal(size=(500, 2))
@@ -55,7 +55,7 @@ def case(request, data, plain):
     """An option, the smoother, and the soft labels that it makes by itself."""
     options = COMMON | OPTIONS[request.param]
     soft = StructuralSmoother(**options).fit_smooth(*data)
-    assert np.abs(soft - plain).max() > 1e-4  # the option does something here
+    assert np.abs(soft - plain).max() > 1e-4  # the option has an effect here
     return request.param, StructuralSmoother(**options), soft
 
 
@@ -128,14 +128,14 @@ FLAGS = {
 def test_command_line(case, data, tmp_path):
     name, _, soft = case
     if name not in FLAGS:
-        return  # the raw count is for those who write Python
+        return  # the raw count is available in Python only
     np.savez(tmp_path / "d.npz", X=data[0], y=data[1])
     out = tmp_path / "out"
     fit = ["fit", f"{tmp_path / 'd.npz'}", "-o", f"{out}", "--clusters", "5", "-q"]
     assert CliRunner().invoke(app, [*fit, *FLAGS[name]]).exit_code == 0
     found = np.load(out / "soft_labels.npy")
     np.testing.assert_array_equal(found, soft.astype(np.float32))
-    # What cannot be said without the classes that the mass goes to is refused.
+    # A form that cannot express where the mass goes is refused.
     flipped = ["labels", f"{out}", "--kind", "flipped", "-o", f"{tmp_path / 'l.csv'}"]
     got = CliRunner().invoke(app, flipped)
     assert (got.exit_code != 0) == ("overlap" in name)

@@ -47,7 +47,7 @@ def run_offline(name):
 
 
 def run_apart(name):
-    """Return the same from a process of its own.
+    """Return the same from a separate process.
 
     JAX starts threads, and other tests fork the process that they run in.
     """
@@ -85,7 +85,7 @@ def test_recipe_trains_both_ways_without_network_or_files(name, capsys):
     scores, tried = run_apart(name) if apart else run_offline(name)
     assert tried == []
     assert list(scores) == ["plain", "structural"]
-    # A tenth of what guessing has, and far from what an untrained network has.
+    # A tenth of the error of guessing, and far from that of an untrained network.
     assert all(score["error"] < 0.09 for score in scores.values())
     assert all(score["nll"] < 0.5 for score in scores.values())
     assert scores["plain"] != scores["structural"]  # the strengths reach the loss
@@ -114,7 +114,7 @@ def test_the_skorch_net_can_be_cloned_and_searched():
     )
     X, y = recipe.load_digits(return_X_y=True)
     X = (X[:300] / 16).astype("float32")
-    # So much smoothing that it shows: all classes nearly alike in the soft labels.
+    # Enough smoothing to show: all classes are nearly equal in the soft labels.
     search = GridSearchCV(
         net,
         {"smoother__alpha": [0.0, 0.88]},

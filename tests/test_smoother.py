@@ -1,4 +1,4 @@
-"""StructuralSmoother: the whole line, its invariances and its determinism."""
+"""StructuralSmoother: the whole method, its invariances and its determinism."""
 
 import json
 import os
@@ -72,7 +72,7 @@ def test_by_itself_it_is_cautious(overlapping):
     assert s.beta_ == 0.5  # (K-1)/K of two classes
     some = np.flatnonzero(np.abs(X).max(axis=1) < 6.0)[
         30:
-    ]  # leave 30 of those that mix
+    ]  # leave 30 of the rows that mix
     fewer, labels = np.delete(X, some, axis=0), np.delete(y, some)
     s = StructuralSmoother(n_clusters=3, random_state=0).fit(fewer, labels)
     whole = s.bayes_error_bounds_.lower
@@ -219,7 +219,7 @@ def test_invariant_to_rotation_translation_scaling(seed, scale):
 def test_invariant_to_order_of_rows_and_names_of_classes(seed, clusterer):
     generator = np.random.default_rng(seed)
     X, y = generator.normal(size=(240, 40)), generator.integers(0, 3, 240)
-    X[:, 4:] *= 0.05  # so that PCA has something to do
+    X[:, 4:] *= 0.05  # so that PCA is used
     order = generator.permutation(240)
     s = StructuralSmoother(
         clusterer=clusterer, n_clusters=3, min_cluster_size=1, random_state=0

@@ -1,4 +1,4 @@
-"""Public names in code type lead to the reference, in Markdown too."""
+"""Link public names in code type to the reference, in Markdown too."""
 
 import re
 from typing import Any
@@ -11,12 +11,12 @@ LINKED = (nodes.reference, nodes.title)
 
 
 class LinkNames(SphinxPostTransform):
-    """Make a link of ``name`` and ``name(...)`` where the name is one of ours."""
+    """Turn ``name`` and ``name(...)`` into a link if the name is public."""
 
     default_priority = 900
 
     def run(self, **_: Any) -> None:
-        """Look at all code in the text of one page."""
+        """Process all literals of one page."""
         objects = self.env.get_domain("py").objects
         homes = {
             name.rpartition(".")[2]: entry

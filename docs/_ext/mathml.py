@@ -1,4 +1,4 @@
-"""Formulas as MathML, which browsers show by themselves: no script, no fonts."""
+"""Render formulas as MathML, which browsers display without scripts or fonts."""
 
 from typing import Any
 

@@ -17,12 +17,12 @@ FIRST = (
 
 
 class GalleryOrder:
-    """Sorts what FIRST does not name behind it, by name."""
+    """Sorts the examples in FIRST first, and the others after them by name."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
 
     def __call__(self, file: str) -> tuple[int, str]:
-        """Return the key of one example."""
+        """Return the sort key of one example."""
         name = Path(file).stem
         return (FIRST.index(name) if name in FIRST else len(FIRST), name)

@@ -1,15 +1,15 @@
 """
-Hugging Face Trainer: a strength beside the label
-=================================================
+Hugging Face Trainer: a strength with each label
+================================================
 
 The Trainer's ``label_smoothing_factor`` is one number for all samples, and the
-function it takes as ``compute_loss_func`` sees nothing but outputs and labels. So
+function that it takes as ``compute_loss_func`` sees only outputs and labels. So
 ``compute_loss`` is overridden: it takes the strength out of the batch before the model
-sees it. Batches without one, as in evaluation, get the plain cross-entropy.
+sees it. Batches without a strength, as in evaluation, get the plain cross-entropy.
 
 The model is a tiny vision transformer made from a configuration; nothing is
-downloaded. With a pretrained model, fit the smoother on its embeddings: it measures
-distances, and those of a good representation say more than those of pixels.
+downloaded. If you have a pretrained model, fit the smoother on its embeddings, because
+distances between good representations are more meaningful than those between pixels.
 """
 
 import tempfile
@@ -33,7 +33,7 @@ from structsmooth.torch import SmoothedDataset, structural_cross_entropy
 
 
 class SmoothedTrainer(Trainer):
-    loss_is_scaled_for_ga = False  # the loss is a mean over each batch of its own
+    loss_is_scaled_for_ga = False  # the loss is the mean over one batch
 
     def compute_loss(self, model, inputs, return_outputs=False, **_):
         strength = inputs.pop("strength", 0.0)
@@ -48,7 +48,7 @@ def main():
     X = (X / 16).astype(np.float32)
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
-    # The mean strength comes from the data as well: nothing to tune.
+    # The mean strength is also estimated from the data: there is nothing to tune.
     smoother = StructuralSmoother(random_state=0).fit(X_train, y_train)
     strengths = smoother.sample_strengths_
 
@@ -86,7 +86,7 @@ def train(train_set):
         num_train_epochs=15,
         per_device_train_batch_size=128,
         learning_rate=5e-3,
-        remove_unused_columns=False,  # keep the strength, which no model asks for
+        remove_unused_columns=False,  # keep the strength, which no model takes
         save_strategy="no",
         logging_strategy="no",
         report_to="none",

@@ -2,8 +2,8 @@
 Keras: soft labels as the targets of fit
 ========================================
 
-Keras takes soft labels wherever it takes one-hot labels, so nothing has to change but
-the second argument of ``fit``. Tried with the PyTorch and the JAX backend.
+Keras takes soft labels wherever it takes one-hot labels, so only the second argument of
+``fit`` changes. Tested with the PyTorch and JAX backends.
 """
 
 import os
@@ -26,9 +26,9 @@ def main():
     X = (X / 16).astype(np.float32)
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
-    # Fitted on the training rows alone. A row keeps 1 - a on its own class, and the
-    # other classes share a, its strength, which is larger where classes overlap.
-    # The mean strength comes from the data as well, so there is nothing to tune.
+    # Fitted on the training rows only. A row with strength a keeps 1 - a on its own
+    # class, and the other classes share a, which is larger where classes overlap. The
+    # mean strength is also estimated from the data, so there is nothing to tune.
     smoother = StructuralSmoother(random_state=0)
     soft_labels = smoother.fit_smooth(X_train, y_train)
     one_hot = smooth_labels(y_train, 0.0, N_CLASSES)
@@ -53,8 +53,8 @@ def train(X, targets):
             keras.layers.Dense(N_CLASSES),
         ]
     )
-    # label_smoothing of the loss stays 0: it would smooth a second time, and also the
-    # labels given as validation_data, which stay hard this way (one-hot).
+    # The loss keeps label_smoothing=0: anything else would smooth a second time, and
+    # would also smooth the labels in validation_data, which should stay one-hot.
     model.compile(
         optimizer=keras.optimizers.Adam(3e-3),
         loss=keras.losses.CategoricalCrossentropy(from_logits=True),

@@ -4,7 +4,7 @@ Lightning: smoothing in training_step, and only there
 
 The training loader yields (input, label, strength); the validation and test loaders
 yield (input, label). In evaluation mode, which Lightning turns on for validation, the
-loss is the plain cross-entropy: early stopping looks at hard labels, as it should.
+loss is the plain cross-entropy, so early stopping is based on hard labels.
 """
 
 import logging

@@ -2,9 +2,9 @@
 JAX and optax: soft labels made inside the loss
 ===============================================
 
-optax already knows label smoothing, with one amount for all samples. Here the amount
-is a column of the batch, next to the class, and the soft labels exist only inside the
-compiled loss: nothing of shape (n, K) is ever stored.
+optax has label smoothing with one amount for all samples. Here the amount is a column
+of the batch, next to the class, and the soft labels exist only inside the compiled
+loss: nothing of shape (n, K) is ever stored.
 """
 
 import jax
@@ -25,11 +25,11 @@ def main():
     X = (X / 16).astype(np.float32)
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
-    # Strengths come from the training rows alone, and so does their mean: there is
-    # nothing to tune.
+    # Strengths and their mean come from the training rows only: there is nothing to
+    # tune.
     smoother = StructuralSmoother(random_state=0).fit(X_train, y_train)
-    # A strength is the mass that leaves the own class; optax, like PyTorch and Keras,
-    # counts the mass spread over all K classes, the own one included.
+    # A strength is the mass taken from a sample's own class; optax, like PyTorch and
+    # Keras, counts the mass spread over all K classes, including the sample's own.
     epsilon = epsilon_from_alpha(smoother.sample_strengths_, N_CLASSES)
 
     scores = {}

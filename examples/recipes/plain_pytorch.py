@@ -2,11 +2,11 @@
 PyTorch: one more column in the batch
 =====================================
 
-Where ``CrossEntropyLoss(label_smoothing=0.1)`` smooths every label alike, the data
-loader now brings along a strength for each sample, and the loss takes it.
+``CrossEntropyLoss(label_smoothing=0.1)`` smooths every label by the same amount. Here
+the data loader yields a strength with each sample, and the loss uses it.
 
-One seed and clean digits show how it is done, not how much it helps; for that,
-compare on your own data, over several seeds.
+One seed and clean digits show how to do it, not how much it helps; for that, compare on
+your own data, over several seeds.
 """
 
 import numpy as np
@@ -28,8 +28,8 @@ def main():
     X = (X / 16).astype(np.float32)
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
-    # Look at the training rows once, before training. The mean strength comes from them
-    # as well, so there is nothing to tune.
+    # Fit to the training rows once, before training. The mean strength is also
+    # estimated from them, so there is nothing to tune.
     smoother = StructuralSmoother(random_state=0).fit(X_train, y_train)
     strengths = smoother.sample_strengths_
 
@@ -47,7 +47,7 @@ def main():
 
 
 def train(dataset):
-    torch.manual_seed(0)  # the same start and the same batches for both
+    torch.manual_seed(0)  # the same initial weights and the same batches for both
     model = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 10))
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
     loader = DataLoader(dataset, batch_size=64, shuffle=True)

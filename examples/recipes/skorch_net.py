@@ -1,11 +1,11 @@
 """
-skorch: a network in scikit-learn's clothes
-===========================================
+skorch: a network with scikit-learn's interface
+===============================================
 
-skorch hands a dictionary of inputs to the network by name, and to the loss as a
-whole: a strength for each sample can travel in it. The net finds the strengths in
-``fit``: in a cross-validation each fold has its own, from its own training rows, and a
-grid search can try several ``smoother__alpha``.
+skorch passes a dictionary of inputs to the network by name, and to the loss as a whole,
+so it can contain a strength for each sample. The net finds the strengths in ``fit``: in
+a cross-validation each fold has its own strengths, from its own training rows, and a
+grid search can try several values of ``smoother__alpha``.
 """
 
 import numpy as np
@@ -26,7 +26,7 @@ class Perceptron(nn.Module):
         self.layers = nn.Sequential(nn.Linear(64, hidden), nn.ReLU())
         self.layers.append(nn.Linear(hidden, 10))
 
-    def forward(self, inputs, **_):  # the strength is for the loss alone
+    def forward(self, inputs, **_):  # only the loss uses the strength
         return self.layers(inputs)
 
 
@@ -47,8 +47,8 @@ class SmoothedNet(NeuralNetClassifier):
         return super().fit({"inputs": X, "strength": smoother.sample_strengths_}, y)
 
     def get_loss(self, logits, target, X, **_):
-        # skorch has set the loss to training or evaluation mode, and in the latter it
-        # does not smooth: the validation loss of an epoch is that of hard labels.
+        # skorch sets the loss to training or evaluation mode. It does not smooth in
+        # evaluation mode, so the validation loss of an epoch is that of hard labels.
         return self.criterion_(logits, target, X["strength"])
 
 
@@ -58,15 +58,15 @@ def main():
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
     scores = {}
-    # "cautious", the default, takes the mean strength from the data: nothing to tune.
+    # "cautious", the default, estimates the mean strength: there is nothing to tune.
     for name, alpha in {"plain": 0.0, "structural": "cautious"}.items():
         torch.manual_seed(0)
         net = SmoothedNet(
             Perceptron,
             smoother__alpha=alpha,
             smoother__random_state=0,
-            # Without it predict_proba returns logits: only after a CrossEntropyLoss
-            # does skorch know that a softmax is missing.
+            # Without this, predict_proba returns logits, because skorch adds a softmax
+            # only after CrossEntropyLoss itself.
             predict_nonlinearity=nn.Softmax(dim=1),
             optimizer=torch.optim.Adam,
             lr=3e-3,

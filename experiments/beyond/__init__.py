@@ -1,4 +1,4 @@
-"""Beyond the paper: ways to find strengths, side by side, on the same splits."""
+"""Beyond the paper: ways to find strengths, compared on the same splits."""
 
 from experiments.beyond.runner import run
 from experiments.beyond.table import table

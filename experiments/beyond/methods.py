@@ -1,4 +1,4 @@
-"""The methods that are compared: what each makes of a training set."""
+"""The methods that are compared, and the strengths that each finds."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ class Method:
     Attributes
     ----------
     smoother : dict
-        What the smoother has of its own.
+        Settings of the smoother.
     out_of_fold : bool
-        Distances between the predictions of first models, each row by one that did not
-        train on it, in place of distances between features.
+        Use distances between out-of-fold predictions of first models instead of
+        distances between features.
     slope : float
-        Share of the usual beta.
+        Fraction of the usual beta.
     midpoint : bool
-        The middle between the bounds, not the lower one.
+        Use the middle between the bounds instead of the lower bound.
     overlap : bool
-        The mass goes to the classes that overlap there.
+        Give the mass to the classes that overlap in the region.
     shuffled : bool
-        A control: the strengths of other rows.
+        Use the strengths of other rows, as a control.
     leave_out : bool
-        Rows whose label seems wrong are not trained on.
+        Do not train on rows whose label seems wrong.
     """
 
     smoother: dict = field(default_factory=dict)
@@ -68,7 +68,7 @@ METHODS = USUAL | {
 
 
 def methods_of(config: dict) -> tuple[str, ...]:
-    """Return the methods of an experiment that its model can be trained by."""
+    """Return the methods of an experiment that its model supports."""
     takes_soft_labels = config["model"] != "lightgbm"
     chosen = config.get("methods", list(USUAL))
     return (
@@ -78,16 +78,16 @@ def methods_of(config: dict) -> tuple[str, ...]:
 
 
 class Strengths:
-    """Strengths of one training set, by method and alpha; smoothers fitted once.
+    """Strengths of one training set, by method and alpha; each smoother is fitted once.
 
     Parameters
     ----------
     features, y : ndarray
         The training rows.
     outputs : ndarray of shape (n, K), optional
-        Predictions of first models, for the methods that want them.
+        Predictions of first models, for the methods that need them.
     options : dict
-        What all smoothers have in common.
+        Settings that all smoothers have in common.
     """
 
     def __init__(self, features, y, outputs, options: dict, seed: int) -> None:
@@ -110,7 +110,7 @@ class Strengths:
         return self.fitted[key]
 
     def mean_and_slope(self, alpha: float | str) -> tuple[float, float]:
-        """Return alpha and beta of all methods; "auto" is what the clusters say."""
+        """Return alpha and beta of all methods; "auto" is estimated from clusters."""
         if alpha != "auto":
             return resolve_alpha_beta(
                 alpha, "auto", np.zeros(1), np.ones(1), self.n_classes
@@ -135,7 +135,7 @@ class Strengths:
         smoother = self.smoother(method)
         bayes_error = smoother.bayes_error_
         if method.midpoint:
-            # The upper bound is an estimate, and may exceed what labels can be.
+            # The upper bound is an estimate, and may exceed the largest Bayes error.
             upper = np.minimum(smoother.bayes_error_upper_, 1.0 - 1.0 / self.n_classes)
             bayes_error = (smoother.bayes_error_lower_ + upper) / 2.0
         weights = smoother.decision_.weights
@@ -153,7 +153,7 @@ class Strengths:
 
 
 def smooth_with_overlap(smoother, y, strengths) -> np.ndarray:
-    """Return soft labels of a smoother's rows, with strengths of its kind."""
+    """Return soft labels of a smoother's rows with the given strengths."""
     same = clone(smoother).set_params(spread="overlap")
     same.fit_structure(
         smoother.structure_, smoother.decision_, sample_strengths=strengths

@@ -1,4 +1,4 @@
-"""The rows of a seed, and the features that distances are taken in."""
+"""The rows of a seed, and the features in which distances are measured."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from structsmooth.compare.trainers import Trainer
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """Rows to train on, to choose by, and to report.
+    """Training, validation and test rows.
 
     Attributes
     ----------
     train, validation, test : tuple of ndarrays
-        What the model reads, and class numbers.
+        Inputs of the model, and class numbers.
     features : ndarray of shape (n, d)
-        Of the rows to train on: where clusters and neighbors are looked for.
+        Features of the training rows, for clusters and neighbors.
     groups : ndarray of shape (n,), optional
-        Of the same rows: what belongs together, such as the sounds of a speaker.
+        Groups of training rows that belong together, such as a speaker's sounds.
     """
 
     train: tuple[np.ndarray, np.ndarray]
@@ -37,7 +37,7 @@ class Parts:
 
     @property
     def n_rows(self) -> list[int]:
-        """Rows of each part."""
+        """Number of rows in each part."""
         return [len(part[1]) for part in (self.train, self.validation, self.test)]
 
 
@@ -50,7 +50,7 @@ def parts_of(config: dict, seed: int) -> Parts:
         test = data.X[chosen], data.y[chosen]
     share = config["validation_share"]
     kept, held = hold_out(rows, data.y, data.groups, share, seed)
-    # Whoever has wrong labels has them among the rows to choose by, too.
+    # In practice, wrong labels occur among the validation rows too.
     y, _ = with_mistakes(data.y, config.get("wrong_labels", 0.0), seed)
     return Parts(
         (data.X[kept], y[kept]),
@@ -72,7 +72,7 @@ def _load(config: dict, seed: int) -> datasets.Data:
 def _features(config: dict, X: np.ndarray) -> np.ndarray:
     """Return the rows themselves, or an autoencoder's codes of images.
 
-    It is trained on all rows that are not test rows, without their labels, once.
+    It is trained once, on all rows except test rows, without their labels.
     """
     if "autoencoder" not in config:
         return X

@@ -1,8 +1,8 @@
-"""One model, many ways to find strengths, paired over seeds.
+"""One model trained with many ways to find strengths, paired over seeds.
 
-A seed decides the rows, the model's first weights and its batches; all methods share
-them. Each method is trained with every alpha; validation rows choose among these, in
-the table.
+A seed decides the rows, the model's initial weights and its batches; all methods share
+them. Each method is trained with every alpha; the table chooses among these by
+validation rows.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TEMPERATURE = {"method": "temperature", "alpha": 0.0}
 
 
 def rows_of(config: dict) -> list[dict]:
-    """Return method and alpha of each training."""
+    """Return method and alpha of each training run."""
     return [
         NONE,
         *(
@@ -37,7 +37,7 @@ def rows_of(config: dict) -> list[dict]:
 
 
 def run(config: dict, results: Path, n_jobs: int = 1) -> None:
-    """Train what is left."""
+    """Train the missing runs."""
     records = Records(results, config)
     train = trainer_of(build(config["model"], config.get("model_options", {})))
     for seed in range(config["n_seeds"]):
@@ -56,7 +56,7 @@ def run(config: dict, results: Path, n_jobs: int = 1) -> None:
 
 
 def _strengths_of(config, left, train, parts: Parts, seed: int, n_jobs) -> Strengths:
-    """Return what knows all strengths; first models are trained only if one is left."""
+    """Return the strengths; first models are trained only if they are needed."""
     X, y = parts.features, parts.train[1]
     outputs = None
     names = {row["method"] for row in left}
@@ -72,7 +72,7 @@ def _measure(train, parts: Parts, rows, row: dict, seed: int, strengths) -> list
     predict = train(X, y, strengths, int(parts.train[1].max()) + 1, seed)
     held, test = predict(parts.validation[0]), predict(parts.test[0])
     mass = strengths
-    if strengths.ndim == 2:  # soft labels: what is not on the own class
+    if strengths.ndim == 2:  # soft labels: the mass on the other classes
         mass = 1.0 - strengths[np.arange(len(y)), y]
 
     def record(config, at_validation, at_test, **more):

@@ -1,4 +1,4 @@
-"""All experiments side by side: which way to find strengths beats uniform ones.
+"""All experiments on one page: which way to find strengths beats uniform ones.
 
 Methods are chosen by some of the experiments and confirmed by the others, which have
 other data.
@@ -24,7 +24,7 @@ from structsmooth.errors import FileFormatError
 
 
 def run(config: dict, results: Path, n_jobs: int = 1) -> None:
-    """Train what is left of the experiments; there are no runs besides theirs."""
+    """Train the missing runs of the experiments; the summary has none of its own."""
     Records(results, config)
     for name in (*config["choosing"], *config["confirming"]):
         settings = configs.load(name, config["scale"])
@@ -33,7 +33,7 @@ def run(config: dict, results: Path, n_jobs: int = 1) -> None:
 
 
 def table(results: Path) -> str:
-    """Return differences to uniform smoothing of the same mean, as Markdown."""
+    """Return differences from uniform smoothing of the same mean, as Markdown."""
     config, _ = read(results)
     found, missing = {}, []
     for name in (*config["choosing"], *config["confirming"]):
@@ -47,7 +47,7 @@ def table(results: Path) -> str:
         parts += [f"## alpha {alpha}\n", _uniform(there, alpha)]
         for metric, factor, digits in METRICS:
             parts += [
-                f"### {TITLES[metric]}: difference to uniform\n",
+                f"### {TITLES[metric]}: difference from uniform\n",
                 _differences(there, alpha, metric, factor, digits),
             ]
     judged = {n: f for n, f in found.items() if f.has(CAUTIOUS)}
@@ -55,7 +55,7 @@ def table(results: Path) -> str:
         parts += [
             '## alpha "cautious" against 0.1\n',
             "The estimated Bayes error, but at most 0.1: where the estimate is higher, "
-            "nothing changes. Differences to the same method with 0.1.\n",
+            "nothing changes. Differences from the same method with 0.1.\n",
             _cautious(judged),
         ]
     return "\n".join(parts)
@@ -68,11 +68,11 @@ def _introduction(config: dict, found: dict, missing: list[str]) -> str:
 
     seeds = ", ".join(f"{_short(n)} {len(f.seeds)}" for n, f in found.items())
     text = (
-        f"Meant to choose by: {listed(config['choosing'])}. Meant to confirm by: "
-        f"{listed(config['confirming'])}. Seeds: {seeds}. An asterisk: the 95 % "
-        "interval of the paired difference excludes 0; each for itself, so one cell of "
-        "twenty has an asterisk by chance. Lower is better. The last columns count "
-        "asterisks below and above 0.\n"
+        f"Meant for choosing: {listed(config['choosing'])}. Meant for confirming: "
+        f"{listed(config['confirming'])}. Seeds: {seeds}. An asterisk means that the "
+        "95 % interval of the paired difference excludes 0. Intervals are not adjusted "
+        "for their number, so one cell in twenty has an asterisk by chance. Lower is "
+        "better. The last columns count asterisks below and above 0.\n"
     )
     if missing:
         text += f"\nNot run: {', '.join(_short(n) for n in missing)}.\n"
@@ -84,7 +84,7 @@ def _short(name: str) -> str:
 
 
 def _uniform(found: dict[str, Finished], alpha) -> str:
-    """Return what uniform smoothing itself gives, and what none gives."""
+    """Return the metrics of uniform smoothing and of training without smoothing."""
     lines = []
     for method in (*ALONE, UNIFORM):
         for metric, factor, digits in METRICS:
@@ -98,7 +98,7 @@ def _uniform(found: dict[str, Finished], alpha) -> str:
 
 
 def _cautious(found: dict[str, Finished]) -> str:
-    """Return what the lower of two strengths changes, method by method."""
+    """Return the differences between the cautious mean and 0.1, by method."""
     estimates = [
         f"{finished.mean_strengths(UNIFORM, 'auto').mean():.3f}"
         for finished in found.values()

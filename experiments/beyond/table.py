@@ -1,4 +1,4 @@
-"""The methods side by side: at each alpha, and with alpha chosen on validation rows."""
+"""Tables of the methods at each alpha, and with alpha chosen on validation rows."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ METRICS = (("error", 100.0, 2), ("nll", 1.0, 3), ("ece", 100.0, 2), ("aurc", 100
 TITLES = {"error": "error, %", "nll": "NLL", "ece": "ECE, %", "aurc": "AURC, %"}
 ALONE = ("none", "temperature")
 CHOSEN, CAUTIOUS, USUAL = "chosen", "cautious", 0.1
-# Splits of one set share rows; the test rows of these are always the same, or new.
+# Splits of one data set share rows, except for these: their test rows are either
+# always the same or always new.
 FIXED_TEST = ("timit", "synthetic", "cifar10", "cifar100", "svhn")
 
 
 class Finished:
-    """The runs of the seeds that are complete."""
+    """The runs of the complete seeds."""
 
     def __init__(self, results: Path) -> None:
         self.settings, runs = read(results)
@@ -65,13 +66,13 @@ class Finished:
         )
 
     def has(self, alpha) -> bool:
-        """Whether there are runs of an alpha."""
+        """Tell whether there are runs with an alpha."""
         needed = {USUAL, "auto"} if alpha == CAUTIOUS else {alpha}
         return needed <= {*self.settings["alphas"]}
 
     @property
     def test_ratio(self) -> float:
-        """Rows tested for each row trained on, where splits of one set share rows."""
+        """Ratio of test to training rows, or 0 if splits do not share rows."""
         if self.settings["data"] in FIXED_TEST:
             return 0.0
         n_train, _, n_test = next(iter(self.seeds[min(self.seeds)].values()))["n_rows"]
@@ -84,9 +85,9 @@ def table(results: Path) -> str:
     settings = finished.settings
     parts = [
         f"{len(finished.seeds)} of {settings['n_seeds']} seeds. Model: "
-        f"{settings['model']} {settings.get('model_options', {})}. In brackets the "
-        "difference to uniform smoothing of the same alpha with its 95 % interval, "
-        "paired by seed and each for itself"
+        f"{settings['model']} {settings.get('model_options', {})}. In brackets: the "
+        "difference from uniform smoothing of the same alpha with its 95 % interval, "
+        "paired by seed and not adjusted for the number of intervals"
         + (
             ", widened for splits that share rows (Nadeau and Bengio)"
             if finished.test_ratio

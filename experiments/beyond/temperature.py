@@ -1,4 +1,4 @@
-"""Temperature scaling: one number, fitted to validation rows after the training."""
+"""Temperature scaling: one number, fitted to validation rows after training."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scipy.special import log_softmax, softmax
 
 
 def fit_temperature(probabilities: np.ndarray, y: np.ndarray) -> float:
-    """Return what log-probabilities are to be divided by for the lowest NLL."""
+    """Return the divisor of log-probabilities that gives the lowest NLL."""
     logs = _logs(probabilities)
 
     def loss(log_temperature: float) -> float:

@@ -14,7 +14,7 @@ BEGIN, END = "<!-- claims: begin -->", "<!-- claims: end -->"
 
 
 def table(results: Path) -> str:
-    """Return the claims as Markdown; what has not been run says so."""
+    """Return the claims as Markdown, and mark those that were not run."""
     lines = []
     for number, claim in enumerate(CLAIMS, 1):
         try:
@@ -28,10 +28,10 @@ def table(results: Path) -> str:
 
 
 def write(page: Path, results: Path) -> str:
-    """Put the claims into a page, between their marks, and return them."""
+    """Write the claims into a page, between the markers, and return them."""
     text = page.read_text(encoding="utf-8")
     if not (BEGIN in text and END in text):
-        raise FileFormatError(f"{page} has no marks for the claims; expected {BEGIN}")
+        raise FileFormatError(f"{page} has no markers for the claims; expected {BEGIN}")
     found = table(results)
     before, after = text.split(BEGIN)[0], text.split(END)[1]
     with written_beside(page) as part:

@@ -1,4 +1,4 @@
-"""The claims, and what the paper printed to each."""
+"""The claims of the paper, with the numbers that it prints."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _of_images(words: str, names: tuple[str, ...]) -> Iterator[Claim]:
             )
 
 
-UNKNOWN = "said of a supplement that is not public"
+UNKNOWN = "in a supplement that is not public"
 CLAIMS = (
     Claim(
         "The lower bound tracks the true Bayes error of 32 clusters (Figure 2). "
@@ -83,8 +83,8 @@ CLAIMS = (
         lambda results: lower_than(Synthetic(results).pairs("structural", "none")),
     ),
     Claim(
-        "Synthetic: reversed strengths err more than uniform and than none (here with "
-        "the mean kept, in the paper not)",
+        "Synthetic: reversed strengths err more than uniform and than none (here they "
+        "keep the mean, in the paper they do not)",
         _printed("reversed", "uniform", "none"),
         lambda results: higher_than(
             Synthetic(results).pairs("reversed", "uniform", "none")
@@ -112,7 +112,10 @@ CLAIMS = (
         studies.compared(("higgs",), "nll"),
     ),
     *_of_images("with batch normalization", IMAGES),
-    *_of_images("without it, CIFAR-10 only", ("cifar10-plain",)),
+    *_of_images(
+        "without batch normalization, CIFAR-10 only",
+        ("cifar10-plain",),
+    ),
     Claim(
         "Batch normalization makes the effect on the error smaller (CIFAR-10, mean of "
         "three alphas)",
@@ -120,10 +123,10 @@ CLAIMS = (
         studies.batch_norm,
     ),
     Claim(
-        "Cross-entropy is lower with structural than with uniform smoothing all along "
-        "the training, alpha 0.2 (Figure 4). Judged by the mean curves, without "
-        "intervals: for it where it is lower at every measured epoch, against it where "
-        "at less than half",
+        "Cross-entropy is lower with structural than with uniform smoothing throughout "
+        "training, alpha 0.2 (Figure 4). Judged by the mean curves, without "
+        "intervals: a study supports the claim if the curve is lower at every measured "
+        "epoch, and contradicts it if at less than half of them",
         "seen in the figure",
         studies.curves,
     ),
@@ -145,7 +148,7 @@ CLAIMS = (
     ),
     Claim(
         "Strengths are larger where more samples are critical (CSR and SLS1); follows "
-        "from the last, for strengths are a function of the bound",
+        "from the previous claim, because strengths are a function of the bound",
         "0.68, 0.69, 0.70",
         studies.critical("CSR", "SLS1"),
     ),

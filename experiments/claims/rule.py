@@ -3,9 +3,9 @@
 A claim about methods is a list of paired differences, one for each setting, with 95 %
 intervals over seeds that hold for all settings of the claim at once (Bonferroni). It is
 *reproduced* if at least half of them are clearly as claimed (the interval excludes
-zero) and none is clearly the other way round; *not reproduced* if more are clearly
-against it than for it; and otherwise *not decidable at this scale*. Correlations go by
-their intervals in the same way. Where a claim needs another rule, its text says which.
+zero) and none is clearly opposite; *not reproduced* if more are clearly against the
+claim than for it; and otherwise *not decidable at this scale*. Correlations are judged
+by their intervals in the same way. Where a claim needs another rule, its text says so.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ Pair = tuple[np.ndarray, np.ndarray]
 
 
 class UnfinishedError(Exception):
-    """Runs that a verdict needs are not there yet."""
+    """Runs that a verdict needs are missing."""
 
 
 def verdict_of(signs: Iterable[int]) -> str:
-    """Return the verdict on findings: 1 clearly as claimed, -1 clearly not, 0."""
+    """Return the verdict on signs: 1 clearly as claimed, -1 clearly not, 0 unclear."""
     found = list(signs)
     n_for, n_against = found.count(1), found.count(-1)
     if n_against == 0 and 2 * n_for >= len(found) and n_for:

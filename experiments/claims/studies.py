@@ -1,4 +1,4 @@
-"""What the studies of real data say to the claims about them."""
+"""How the claims about real data compare with the studies."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from experiments.study.table import Finished
 
 
 def study_pairs(results: Path, names, metric: str, rival: str) -> Iterator[Pair]:
-    """Yield a metric of structural smoothing beside a rival's, for each setting."""
+    """Yield a metric of structural smoothing and of a rival, for each setting."""
     factor = 100.0 if metric == "error" else 1.0
     for name in names:
         finished = Finished(results / f"{name}.jsonl")
         n_seeds, config = finished.config["n_seeds"], finished.config
         rows = [row for row in finished.rows() if row["method"] == "structural"]
         if len(rows) < len(config["alphas"]) * len(config["n_clusters"]):
-            raise UnfinishedError(f"{name}: beta is not chosen yet")
+            raise UnfinishedError(f"{name}: beta has not been chosen yet")
         for row in rows:
             other = reference(rival, row["alpha"])
             seeds = finished.seeds(row, other)
@@ -43,7 +43,7 @@ def study_pairs(results: Path, names, metric: str, rival: str) -> Iterator[Pair]
 
 
 def compared(names, metric: str, rival: str = "uniform"):
-    """Return how to find whether structural is below a rival in some studies."""
+    """Return a function that compares structural smoothing with a rival."""
     digits = 2 if metric == "error" else 4
 
     def find(results: Path) -> tuple[str, str]:
@@ -53,7 +53,7 @@ def compared(names, metric: str, rival: str = "uniform"):
 
 
 def batch_norm(results: Path) -> tuple[str, str]:
-    """Find whether the gain is larger without batch normalization, by seed."""
+    """Test whether the gain is larger without batch normalization, by seed."""
     gaps = {
         name: [a - b for a, b in study_pairs(results, [name], "error", "uniform")]
         for name in ("cifar10-plain", "cifar10")
@@ -68,7 +68,7 @@ def batch_norm(results: Path) -> tuple[str, str]:
 
 
 def curves(results: Path) -> tuple[str, str]:
-    """Find whether the structural curves are below the uniform ones."""
+    """Test whether the structural curves are below the uniform ones."""
     words, signs = [], []
     for name in ("higgs", "svhn", "cifar10", "cifar100"):
         list(study_pairs(results, [name], "nll", "uniform"))  # complete?
@@ -79,7 +79,7 @@ def curves(results: Path) -> tuple[str, str]:
 
 
 def critical(first: str, second: str):
-    """Return how to find whether two columns of Table 4 go together."""
+    """Return a function that tests the correlation of two columns of Table 4."""
 
     def find(results: Path) -> tuple[str, str]:
         settings, runs = read(results / "critical.jsonl")
@@ -98,7 +98,7 @@ def critical(first: str, second: str):
 
 
 def humans(results: Path) -> tuple[str, str]:
-    """Find whether people disagree where the bound is high."""
+    """Test whether people disagree where the bound is high."""
     settings, runs = read(results / "humans.jsonl")
     largest = most_clusters(settings)
     found = {

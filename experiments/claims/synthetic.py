@@ -1,4 +1,4 @@
-"""What the synthetic task says to the claims about it."""
+"""How the claims about the synthetic task compare with our runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Synthetic:
         return np.array([100.0 * run["curve"][place] for run in runs])
 
     def pairs(self, method: str, *rivals: str) -> list[Pair]:
-        """Return errors of a method beside those of others, for each setting."""
+        """Return the errors of a method and of its rivals, for each setting."""
         usual = self.settings["n_clusters"]
         return [
             (
@@ -47,7 +47,7 @@ class Synthetic:
 
 
 def bounds(results: Path) -> tuple[str, str]:
-    """Find whether the lower bound tracks the true Bayes error."""
+    """Test whether the lower bound tracks the true Bayes error."""
     _, runs = read(results / "synthetic-clusters.jsonl")
     at = [run["metrics"] for run in runs if run["config"]["n_clusters"] == 32]
     r = np.array([found["correlation"] for found in at])
@@ -61,7 +61,7 @@ def bounds(results: Path) -> tuple[str, str]:
 
 
 def rises(results: Path) -> tuple[str, str]:
-    """Find whether errors rise from a fifth of the training to its end."""
+    """Test whether errors rise from a fifth of the training to its end."""
     task = Synthetic(results)
     beta, usual = max(task.settings["betas"]), task.settings["n_clusters"]
     early = task.settings["epochs"] // 5
@@ -89,7 +89,7 @@ def rises(results: Path) -> tuple[str, str]:
 
 
 def cluster_numbers(results: Path) -> tuple[str, str]:
-    """Find whether structural is below uniform for every number of clusters."""
+    """Test whether structural is below uniform for every number of clusters."""
     task = Synthetic(results)
     beta = max(task.settings["betas"])
     numbers = [task.settings["n_clusters"], *task.settings["other_n_clusters"]]

@@ -1,4 +1,4 @@
-"""Settings of the experiments: small files that say only what differs."""
+"""Settings of the experiments: small files that override a common base."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 SCALES = ("cpu", "full")
-# Said of an experiment, but no setting of its runs.
+# Keys that describe an experiment but are not settings of its runs.
 WORDS = ("title", "kind", "note")
 
 
 def names() -> list[str]:
-    """Return the experiments there are."""
+    """Return the names of all experiments."""
     return sorted(path.stem for path in HERE.glob("*.toml"))
 
 
 def stem(name: str, scale: str) -> str:
-    """Return what the files of results are called."""
+    """Return the file name of results, without its suffix."""
     return name if scale == "cpu" else f"{name}-{scale}"
 
 
 def load(name: str, scale: str = "cpu") -> dict:
     """Return the settings of an experiment at a scale.
 
-    A file may name a ``base`` whose settings it changes, or several. In all of them,
-    the tables ``cpu`` and ``full`` hold what a scale has of its own.
+    A file may name one or several ``base`` files whose settings it overrides. In all of
+    them, the tables ``cpu`` and ``full`` hold settings of one scale only.
     """
     layers = _layers(HERE / f"{name}.toml")
     of_scales = [{s: layer.pop(s, {}) for s in SCALES} for layer in layers]
@@ -36,16 +36,16 @@ def load(name: str, scale: str = "cpu") -> dict:
 
 
 def study(name: str, config: dict) -> dict:
-    """Return the settings of a study that another experiment builds on.
+    """Return the settings of a study on which another experiment builds.
 
-    That one's ``changes`` apply, and its scale.
+    The ``changes`` and the scale of that experiment apply.
     """
     found = merge(load(name, config["scale"]), config.get("changes", {}))
     return {k: v for k, v in found.items() if k not in WORDS}
 
 
 def merge(below: dict, above: dict) -> dict:
-    """Return settings with those above in place of those below, table by table."""
+    """Return the settings ``below``, overridden by ``above`` table by table."""
     merged = dict(below)
     for name, value in above.items():
         is_table = isinstance(value, dict) and isinstance(merged.get(name), dict)

@@ -1,4 +1,4 @@
-"""Train, search, and take the numbers of each cluster."""
+"""Train a network, search its critical samples, and measure each cluster."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from structsmooth.errors import FileFormatError
 
 
 def run(config: dict, results: Path, n_jobs: int = 1) -> None:
-    """Do what is left of the studies."""
+    """Run the missing studies."""
     studies = {name: configs.study(name, config) for name in config["studies"]}
     records = Records(results, config | {"study_settings": studies})
     torch.set_num_threads(n_jobs)
@@ -61,7 +61,7 @@ def _examine(config: dict, name: str, study: dict, betas: dict) -> dict:
 
     ratios, critical = {}, np.zeros(len(split.y), dtype=bool)
     for radius in sorted(config["radii"]):
-        left = ~critical  # critical in a small box is critical in a larger one
+        left = ~critical  # samples critical in a small box are critical in a larger one
         critical[left] = find_critical(
             network,
             split.X[left],

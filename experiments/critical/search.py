@@ -1,9 +1,9 @@
 """Langevin adversarial sample search (Arpit et al. 2017).
 
-A sample is critical if within a box around it there is a point that the network gives
-to another class. The search follows the gradient against the predicted class, with
-noise, and stays inside the box. What it does not find may still be there, so the share
-of critical samples is bounded from below.
+A sample is critical if a box around it contains a point that the network assigns to
+another class. The search follows the gradient against the predicted class, with noise,
+and stays inside the box. It may miss such points, so it gives a lower bound on the
+share of critical samples.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ import numpy as np
 import torch
 from torch import nn
 
-# Images that are searched at a time.
+# Number of images that are searched at a time.
 ROWS = 500
 
 
 @dataclass(frozen=True)
 class Search:
-    """How to search, in units of the 255 steps of a pixel.
+    """Settings of the search, in units of 1/255 of the pixel range.
 
     Attributes
     ----------
     radius : float
         Half the side of the box.
     step, noise : float
-        Of each step: along the sign of the gradient, and the deviation of what is
-        added at random.
+        Step length along the sign of the gradient, and standard deviation of the
+        noise added in each step.
     n_steps : int
-        Steps at most.
+        Largest number of steps.
     """
 
     radius: float
@@ -53,15 +53,15 @@ def find_critical(
     Parameters
     ----------
     network : Module
-        From standardized images, channels first, to scores.
+        Maps standardized images, channels first, to scores.
     images : ndarray of shape (n, height, width, channels)
         Pixels from 0 to 255.
     search : Search
-        Its settings.
+        Settings of the search.
     center, scale : ndarray of shape (channels,)
-        What the network's inputs are standardized by.
+        Mean and scale by which the network's inputs are standardized.
     seed : int
-        Of the noise.
+        Seed of the noise.
     """
     network.eval()
     generator = torch.Generator().manual_seed(seed)
@@ -90,7 +90,7 @@ def _search(scores, pixels, search: Search, generator) -> torch.Tensor:
     high = (pixels + search.radius).clamp(0.0, 255.0)
     places = pixels.clone()
     for _ in range(search.n_steps):
-        rows = (~critical).nonzero().squeeze(1)  # what is found need not move on
+        rows = (~critical).nonzero().squeeze(1)  # stop searching once found
         if len(rows) == 0:
             break
         here = places[rows].requires_grad_()

@@ -1,4 +1,4 @@
-"""Table 4: correlations over the clusters, and a picture of one of them."""
+"""Table 4: correlations over the clusters, and a figure of one of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from experiments.correlations import correlation, shown
 from experiments.published import TABLE_4
 from experiments.records import read
 
-# With fewer test rows the test error of a cluster is mostly chance.
+# With fewer test rows, the test error of a cluster is mostly noise.
 FEWEST_TEST_ROWS = 20
 
 
@@ -43,7 +43,7 @@ def table(results: Path) -> str:
         f"of critical training samples in boxes of ± {radius:g}/255; ED, test error "
         "minus "
         "training error; BER, the lower bound; SLS1 to SLS3, the strengths for alpha "
-        "0.1, 0.2, 0.3, which are functions of the bound and so say nothing new. "
+        "0.1, 0.2, 0.3, which are functions of the bound and add no information. "
         "One network without regularization, seed 0. The search takes "
         f"{settings['n_steps']} steps of {settings['step']:g} of the radius along the "
         f"gradient's sign, with noise of {settings['noise']:g} of the radius. The "
@@ -95,7 +95,7 @@ def _of_study(run: dict, radius: float, radii: list[float]) -> list[str]:
 
 
 def figure(results: Path) -> list[Path]:
-    """Draw the share of critical samples over the Bayes error."""
+    """Draw the share of critical samples against the Bayes error."""
     settings, runs = read(results)
     plot, axes = figures.row(len(runs))
     for axis, run in zip(axes, runs, strict=True):

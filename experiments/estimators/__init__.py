@@ -1,4 +1,4 @@
-"""How well the Bayes error can be estimated, where it is known, and by what."""
+"""How well different estimators find the Bayes error, on tasks where it is known."""
 
 from experiments.estimators.runner import run
 from experiments.estimators.table import table

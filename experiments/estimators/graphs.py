@@ -1,6 +1,6 @@
-"""Estimators: points and labels in, a lower and an upper bound on the Bayes error out.
+"""Estimators that return a lower and an upper bound on the Bayes error.
 
-Most are graphs: the share of edges that join different labels estimates the error of
+Most use graphs: the share of edges that join different labels estimates the error of
 the nearest-neighbor rule, and the bounds follow from it.
 """
 
@@ -26,9 +26,9 @@ def spanning_tree(X, y, n_classes: int) -> Bounds:
 def orthogonal_trees(n_trees: int) -> Callable[..., Bounds]:
     """Return the estimator from several trees that share no edge.
 
-    Each is the shortest that does without the edges of those before it. Each is
-    connected, so each has edges that cross even where classes are far apart: they are
-    left out of the crossing edges and of all edges, as the library does.
+    Each tree is the shortest that uses no edge of the trees before it. Each is
+    connected, so each has edges that cross even where classes are far apart; these are
+    left out of both counts, as in the library.
     """
 
     def estimate(X, y, n_classes: int) -> Bounds:
@@ -50,7 +50,7 @@ def orthogonal_trees(n_trees: int) -> Callable[..., Bounds]:
 def pairs_of_neighbors(k: int) -> Callable[..., Bounds]:
     """Return the estimator from pairs of a point and each of its k neighbors.
 
-    They stand in for the edges of the tree: less noise, more bias in many dimensions.
+    Used instead of tree edges, they have less noise but more bias in many dimensions.
     """
 
     def estimate(X, y, n_classes: int) -> Bounds:
@@ -63,9 +63,9 @@ def pairs_of_neighbors(k: int) -> Callable[..., Bounds]:
 def votes(k: int) -> Callable[..., Bounds]:
     """Return the estimator from the points that their k neighbors outvote.
 
-    Their share, a tie being half an error, is the error of a classifier, and so nearer
+    Their share (a tie is half an error) is the error of a classifier, and so is closer
     to the Bayes error from above. With two classes it is at most (1 + sqrt(1/k)) R
-    (Devroye); otherwise the lower bound is that of the error.
+    (Devroye); with more, the lower bound follows from the share as for other graphs.
     """
 
     def estimate(X, y, n_classes: int) -> Bounds:
@@ -99,16 +99,16 @@ def neighborhoods(k: int) -> Callable[..., Bounds]:
 
 
 def _bounds(fraction: float, y, n_classes: int) -> Bounds:
-    """Return the bounds at a fraction, none above the error of the commonest class."""
+    """Return the bounds at a fraction, limited by the error of the largest class."""
     limit = trivial_error(np.bincount(y, minlength=n_classes))
     return min(lower_bound(fraction, n_classes), limit), min(fraction, limit)
 
 
 def _tree_without(X, used) -> np.ndarray:
-    """Return the edges of a minimum spanning tree without some edges, by Prim.
+    """Return the edges of a minimum spanning tree that avoids used edges, by Prim.
 
-    Dense, and slow for more than some thousand points. ``used`` has the neighbors that
-    each point may not have, -1 where there is none.
+    The algorithm is dense, and slow for more than a few thousand points. ``used`` holds
+    the neighbors that each point may not have, and -1 elsewhere.
     """
     X = np.asarray(X, dtype=np.float64)
     n_samples = len(X)
@@ -132,7 +132,7 @@ def _tree_without(X, used) -> np.ndarray:
 
 
 def _with_edges(used: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Return the neighbors that each point may not have, with those of new edges."""
+    """Return the forbidden neighbors of each point, with those of new edges added."""
     both = np.concatenate([edges, edges[:, ::-1]])
     both = both[np.argsort(both[:, 0], kind="stable")]
     degree = np.bincount(both[:, 0], minlength=len(used))
@@ -144,7 +144,7 @@ def _with_edges(used: np.ndarray, edges: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Estimator:
-    """An estimator by name."""
+    """An estimator and its name."""
 
     name: str
     estimate: Callable[..., Bounds]

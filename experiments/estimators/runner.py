@@ -1,4 +1,4 @@
-"""Every estimator on every task, and how far off it is."""
+"""Run every estimator on every task."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def rows_of(config: dict) -> list[dict]:
 
 
 def run(config: dict, results: Path, n_jobs: int = 1) -> None:
-    """Estimate what is left."""
-    # Both scales are the same, so the scale is no setting.
+    """Compute the missing estimates."""
+    # Both scales are the same, so the scale is not a setting.
     records = Records(results, {k: v for k, v in config.items() if k != "scale"})
     for row in rows_of(config):
         for seed in range(config["n_seeds"]):
@@ -65,7 +65,7 @@ def _estimate(config: dict, row: dict, seed: int, n_jobs: int) -> dict:
 
 
 def _of_clusters(config: dict, seed: int, n_jobs: int) -> dict:
-    """Return the lower bound of each cluster of the synthetic task, and the truth."""
+    """Return the lower bound and the truth of each cluster of the synthetic task."""
     X, y = draw(config, seed, "train")
     smoother = fit_smoother(config, config["n_clusters"], X, y, seed, n_jobs)
     clusters = smoother.cluster_labels_

@@ -1,4 +1,4 @@
-"""What the estimators are worth, as Markdown."""
+"""Tables of the estimators' errors, as Markdown."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _gaussians(settings: dict, runs: list[dict]) -> list[str]:
     parts = [
         "## Two round Gaussians\n",
         "Lower to upper bound, and in brackets the standard deviation of the lower "
-        "one over draws.\n",
+        "bound over draws.\n",
     ]
     for error in settings["bayes_errors"]:
         lines = []
@@ -71,8 +71,8 @@ def _injected(settings: dict, runs: list[dict]) -> list[str]:
             lines.append([name, f"{100 * share:g}", f"{low:.1f} to {high:.1f}", *cells])
     return [
         "## Real data with labels drawn at random\n",
-        "The Bayes error lies between that of classes which are wholly apart and that "
-        "of the best error known here, both after the labels were drawn.\n",
+        "The Bayes error lies between two values: that of perfectly separated classes, "
+        "and the lowest error known here, both with the same share of random labels.\n",
         tables.markdown(["data", "labels drawn, %", "truth", *NAMES], lines),
     ]
 
@@ -95,6 +95,6 @@ def _clusters(runs: list[dict]) -> list[str]:
         )
     return [
         "## Clusters of the synthetic task\n",
-        "Lower bound of each cluster against its true Bayes error.\n",
+        "Lower bound of each cluster compared with its true Bayes error.\n",
         tables.markdown(["", "bias, %", "root mean square, %", "correlation"], lines),
     ]

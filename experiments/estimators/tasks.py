@@ -11,7 +11,7 @@ from experiments import datasets
 def gaussians(
     n_samples: int, n_features: int, bayes_error: float, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return two classes of equal size, round, at the distance of a Bayes error."""
+    """Return two round Gaussians of equal size, at the distance of a Bayes error."""
     draw = np.random.default_rng([seed, n_samples, n_features])
     y = np.arange(n_samples) % 2
     X = draw.normal(size=(n_samples, n_features))
@@ -20,7 +20,7 @@ def gaussians(
 
 
 def real(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return a real data set whose classes are nearly apart."""
+    """Return a real data set whose classes hardly overlap."""
     data = datasets.load(name)
     return data.X, data.y
 
@@ -35,6 +35,7 @@ def inject(y: np.ndarray, share: float, n_classes: int, seed: int) -> np.ndarray
 def injected_error(bayes_error: float, share: float, n_classes: int) -> float:
     """Return the Bayes error with a share of the labels drawn at random.
 
-    A posterior p becomes (1 - share) p + share / K, whose largest is still the same.
+    A posterior p becomes (1 - share) p + share / K, and the most likely class stays the
+    same.
     """
     return bayes_error * (1.0 - share) + share * (1.0 - 1.0 / n_classes)

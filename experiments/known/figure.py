@@ -1,4 +1,4 @@
-"""Estimate against truth in one picture, a panel for each number of dimensions."""
+"""Estimate against truth in one figure, with a panel for each number of dimensions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MARKERS = {"mixture": "o", "flat": "s", "twonorm": "D", "ringnorm": "X"}
 
 
 def figure(results: Path) -> list[Path]:
-    """Draw from the lower to the upper bound of the default fit, above the truth."""
+    """Draw ranges from the lower to the upper bound of the default fit."""
     settings, runs = read(results)
     found = Runs(runs)
     dimensions = sorted({row["features"] for row in rows_of(settings)})
@@ -36,7 +36,7 @@ def figure(results: Path) -> list[Path]:
 def _draw_row(axis, settings: dict, row: dict, found: Runs) -> None:
     number = settings["rows"].index(row["rows"])
     lower, upper = found.values(row, "fit").mean(axis=0)
-    # Side by side: by rows, and two classes before more.
+    # Draw side by side, by number of rows, with two classes before more.
     shift = 0.004 * (number - 1) + (0.0 if row["classes"] == 2 else 0.013)
     at = found.values(row, "truth").mean() + shift
     color = COLORS[number % len(COLORS)]

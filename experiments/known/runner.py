@@ -1,4 +1,4 @@
-"""Fits of the defaults to every task, and how far from the truth they are."""
+"""Default fits to every task, compared with the truth."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from experiments.records import Records
 from structsmooth import StructuralSmoother, bayes_error_bounds, shrink_bounds
 from structsmooth.errors import FeatureScaleWarning
 
-# True errors of clusters that differ less than this differ by nothing to speak of.
+# Smaller differences between the true errors of clusters are negligible.
 NO_SPREAD = 0.005
 
 
 def run(config: dict, results: Path, n_jobs: int = 1) -> None:
-    """Estimate what is left; real data that are missing are named and left out."""
-    # Both scales are the same, so the scale is no setting.
+    """Compute the missing estimates; missing real data are named and left out."""
+    # Both scales are the same, so the scale is not a setting.
     records = Records(results, {k: v for k, v in config.items() if k != "scale"})
     for task in tasks.known(config):
         for n_rows in config["rows"]:
@@ -48,7 +48,7 @@ def _all_seeds(records: Records, config: dict, row: dict, measure, n_jobs: int):
 
 
 def of_known(row: dict, seed: int, n_jobs: int = 1) -> dict:
-    """Return estimates beside the truth, of the whole and of the clusters."""
+    """Return estimates and truth, for the whole data set and for the clusters."""
     drawn = tasks.draw(row, seed)
     smoother = StructuralSmoother(random_state=seed, n_jobs=n_jobs)
     smoother.fit(drawn.X, drawn.y)
@@ -57,7 +57,7 @@ def of_known(row: dict, seed: int, n_jobs: int = 1) -> dict:
     clusters, weights = smoother.cluster_labels_, smoother.cluster_weights_
     true = np.bincount(clusters, drawn.errors) / np.bincount(clusters)
     found = smoother.bayes_error_
-    # What a fit with shrink=True follows, from the same clusters.
+    # The estimates of a fit with shrink=True, with the same clusters.
     shrunk = shrink_bounds(smoother.cluster_bounds_).bayes_error
 
     def deviations(values):
@@ -92,7 +92,7 @@ def of_real(row: dict, seed: int, n_jobs: int = 1) -> dict:
     y = inject(y, row["noise"], n_classes, seed)
     smoother = StructuralSmoother(random_state=seed, n_jobs=n_jobs, **options)
     with warnings.catch_warnings():
-        # What columns of different scale do to the estimate is to be seen here.
+        # The effect of columns with different scales is part of the experiment.
         warnings.simplefilter("ignore", FeatureScaleWarning)
         smoother.fit(X, y)
     whole = smoother.bayes_error_bounds_

@@ -1,4 +1,4 @@
-"""Estimates beside the truth, as Markdown: dimension by dimension."""
+"""Tables of estimates and truth by number of dimensions, as Markdown."""
 
 from __future__ import annotations
 
@@ -11,34 +11,35 @@ from experiments.known import tasks
 from experiments.records import read
 
 HOW = (
-    "Percent, mean over {n_seeds} draws of rows. The truth is the mean of 1 - max eta "
-    "over 200 000 rows (of twonorm and ringnorm, an exact integral). One tree: lower "
-    "to upper bound of `bayes_error_bounds(X, y)`. Fit: the same of "
+    "Percentages, mean over {n_seeds} draws of the rows. The truth is the mean of 1 - "
+    "max eta over 200 000 rows (for twonorm and ringnorm, an exact integral). One "
+    "tree: lower to upper bound of `bayes_error_bounds(X, y)`. Fit: the same for "
     "`StructuralSmoother().fit(X, y).bayes_error_bounds_`, with a tree for each "
     "cluster, and the mean ends of its 95 % interval. Held: in how many draws that "
-    "interval holds the truth. Mixtures have three round Gaussians a class, at random "
-    "places; flat tasks have classes far apart, and labels drawn at random.\n"
+    "interval contains the truth. Mixtures have three round Gaussians per class, at "
+    "random positions; flat tasks have classes far apart, and labels drawn at random.\n"
 )
 CLUSTERS = (
-    "Estimates of the clusters of the default fit (`bayes_error_`) against their true "
-    "Bayes errors, the mean of 1 - max eta over their rows. Correlation; mean absolute "
-    "error in percent, weighted by size; and the root mean square error of the "
-    "deviations from the weighted mean, which is what strengths follow, with "
+    "Estimates of the clusters of the default fit (`bayes_error_`) compared with their "
+    "true Bayes errors, the mean of 1 - max eta over their rows: the correlation; the "
+    "mean absolute error in percent, weighted by size; and the root mean square error "
+    "of the deviations from the weighted mean, which strengths follow, with "
     "`shrink=False` (the default) and `shrink=True`. The spread is the root mean "
-    "square of the true deviations: what uniform strengths would be off by. Uniform: "
+    "square of the true deviations, which is the error of uniform strengths. Uniform: "
     "in how many draws shrinkage makes all clusters equal. Mean over {n_seeds} draws; "
-    "no correlation where the true errors of clusters do not differ.\n"
+    "there is no correlation where the true errors of clusters do not differ.\n"
 )
 NOISE = (
     "A share of the labels is drawn uniformly from all K classes. So the Bayes error R "
-    "grows on a line, to R + share ((K-1)/K - R). Bounds of the default fit in "
+    "grows linearly, to R + share ((K-1)/K - R). Bounds of the default fit in "
     "percent, mean over {n_seeds} draws; scaled means `reducer='scaled-pca'`. The "
-    "slope is that of the least squares line, and in brackets it is divided by what it "
-    "should be, (K-1)/K - R, for R from 0 to the lowest error known. The upper bound "
-    "estimates 1 - E[sum eta^2], which does not grow on a line: from u without noise "
-    "to (K-1)/K - (1 - share)^2 ((K-1)/K - u). The last column compares with that.\n"
+    "slope is that of the least-squares line; the brackets contain the slope divided "
+    "by what it should be, (K-1)/K - R, for R from 0 to the lowest known error. The "
+    "upper bound estimates 1 - E[sum eta^2], which does not grow linearly: from u "
+    "without noise to (K-1)/K - (1 - share)^2 ((K-1)/K - u). The last column compares "
+    "with that.\n"
 )
-# How much the true Bayes errors of clusters differ, and below which spread.
+# Classes of spread of the true Bayes errors of clusters, with their upper limits.
 GROUPS = (
     ("true spread below 0.5 %", 0.005),
     ("0.5 to 5 %", 0.05),
@@ -65,22 +66,22 @@ def table(results: Path) -> str:
 
 
 class Runs:
-    """What was measured, by row."""
+    """The measurements, by row."""
 
     def __init__(self, runs: list[dict]) -> None:
         self.runs = runs
 
     def of(self, row: dict) -> list[dict]:
-        """Return the metrics of all draws of a row."""
+        """Return the metrics of all draws for a row."""
         return [run["metrics"] for run in self.runs if run["config"] == row]
 
     def values(self, row: dict, name: str) -> np.ndarray:
-        """Return one of them as an array, None as nan."""
+        """Return one metric as an array, with None as nan."""
         return np.array([found[name] for found in self.of(row)], dtype=float)
 
 
 def rows_of(settings: dict, dimensions: int | None = None) -> list[dict]:
-    """Return the rows of tasks whose posterior is known, in some dimensions or all."""
+    """Return the rows of tasks with a known posterior, in some dimensions or all."""
     return [
         task | {"rows": n_rows}
         for task in tasks.known(settings)
@@ -144,7 +145,7 @@ def _clusters(settings: dict, found: Runs, dimensions: int) -> str:
 
 
 def _shrinkage(settings: dict, found: Runs) -> str:
-    """Return how shrinkage changes the error, by how much the clusters differ."""
+    """Return how shrinkage changes the error, by the spread of the clusters."""
     errors: dict[str, list[tuple[float, float]]] = {name: [] for name, _ in GROUPS}
     for row in rows_of(settings):
         spread = found.values(row, "spread").mean()
@@ -168,7 +169,7 @@ def _shrinkage(settings: dict, found: Runs) -> str:
 
 
 def _there(settings: dict, found: Runs) -> list[str]:
-    """Return the real data that were not missing."""
+    """Return the real data sets that were available."""
     return [
         name
         for name in settings["real"]
@@ -189,7 +190,7 @@ def _bounds_with_noise(settings: dict, found: Runs) -> str:
 
 
 def slopes(settings: dict, found: Runs, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the slopes of lower and upper bound, and the two that should be."""
+    """Return the slopes of lower and upper bound, and the expected slopes."""
     shares = settings["noise"]
     rows = [{"task": name, "noise": share} for share in shares]
     means = np.array([found.values(row, "fit").mean(axis=0) for row in rows])
@@ -224,7 +225,7 @@ def _slopes(settings: dict, found: Runs) -> str:
                     f"{value:.2f} (x {ratio})"
                     for value, ratio in zip(measured, ratios, strict=True)
                 ),
-                f"{100 * noisy:.1f}, by its law {100 * law:.1f}",
+                f"{100 * noisy:.1f}, expected {100 * law:.1f}",
             ]
         )
     header = ["data", "classes", "rows", "slope of the truth"]

@@ -14,13 +14,13 @@ NAMED = {
     "ringnorm": (truths.ringnorm, truths.error_of_ringnorm()),
 }
 MADE = {"mixture": truths.mixture, "flat": truths.flat}
-# The end of the name of real data whose columns get unit variance first.
+# Suffix of the names of real data sets whose columns are scaled to unit variance.
 SCALED = ", scaled"
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """Rows of a task, the Bayes error there, and that of the task."""
+    """Rows of a task, the Bayes error at each, and the Bayes error of the task."""
 
     X: np.ndarray
     y: np.ndarray
@@ -63,7 +63,7 @@ _errors: dict[tuple, float] = {}
 
 
 def _error_of(source: truths.Mixture, row: dict) -> float:
-    """Return the Bayes error of a mixture, found once."""
+    """Return the Bayes error of a mixture, computed once."""
     key = tuple(row[n] for n in ("task", "classes", "features", "bayes_error"))
     if key not in _errors:
         _errors[key] = source.bayes_error()

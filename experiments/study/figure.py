@@ -1,4 +1,4 @@
-"""Figure 4, the cross-entropy along the training, or what the clusters change."""
+"""Figure 4, the cross-entropy during training, or metrics by number of clusters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from structsmooth.errors import FileFormatError
 
 
 def figure(results: Path) -> list[Path]:
-    """Draw the curves, one panel for each alpha, or the metrics by clusters."""
+    """Draw the curves, one panel for each alpha, or metrics by number of clusters."""
     finished = Finished(results)
     if len(finished.config["n_clusters"]) > 1:
         return [_by_clusters(finished, results.with_suffix(".png"))]
@@ -32,7 +32,7 @@ def figure(results: Path) -> list[Path]:
 
 
 def panel(axis, finished: Finished, alpha: float, *, with_none: bool = True) -> None:
-    """Draw one panel: none, uniform and structural of one alpha."""
+    """Draw one panel: none, uniform and structural with one alpha."""
     for row in finished.rows():
         is_none = row["method"] == "none"
         if not (row["alpha"] == alpha or (is_none and with_none)):
@@ -47,7 +47,7 @@ def panel(axis, finished: Finished, alpha: float, *, with_none: bool = True) -> 
 
 
 def _by_clusters(finished: Finished, path: Path) -> Path:
-    """Draw the metrics over the number of clusters, with ranges over the seeds."""
+    """Draw the metrics by number of clusters, with ranges over the seeds."""
     config = finished.config
     numbers, alpha = config["n_clusters"], config["alphas"][0]
     plot, axes = figures.row(len(METRICS))

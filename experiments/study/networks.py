@@ -1,7 +1,7 @@
 """The networks of the experiments: perceptrons and MobileNet-v2.
 
-MobileNet-v2 is that of Sandler et al. (2018): blocks that widen, filter each channel
-for itself, and narrow again, with a shortcut around those that keep their shape. Width
+MobileNet-v2 is that of Sandler et al. (2018): its blocks widen, filter each channel
+separately and narrow again, with a shortcut around those that keep their shape. Width
 and strides are settings, for images of 32 x 32 pixels and for small machines.
 """
 
@@ -13,7 +13,7 @@ from itertools import pairwise
 import torch
 from torch import nn
 
-# Expansion, channels and blocks of each stage, as printed in the paper's Table 2.
+# Expansion, channels and blocks of each stage, as in Table 2 of that paper.
 STAGES = (
     (1, 16, 1),
     (6, 24, 2),
@@ -59,18 +59,18 @@ def mobilenet_v2(
     Parameters
     ----------
     n_classes : int
-        Outputs.
+        Number of outputs.
     width : float
-        Multiplies all numbers of channels but that of the head; they are rounded to
-        multiples of 4.
+        Factor for the numbers of channels, except that of the head; the products are
+        rounded to multiples of 4.
     stem_stride : int
-        Of the first convolution; 1 keeps the size of small images.
+        Stride of the first convolution; 1 keeps the size of small images.
     strides : sequence of 7 int
-        Of the stages. For images of 224 x 224 pixels they are 1, 2, 2, 2, 1, 2, 1.
+        Strides of the stages. For images of 224 x 224 pixels: 1, 2, 2, 2, 1, 2, 1.
     head : int
-        Channels before the last layer.
+        Number of channels before the last layer.
     batch_norm : bool
-        Without it the convolutions have biases.
+        Whether to use batch normalization. Without it the convolutions have biases.
     """
 
     def scaled(channels: int) -> int:
@@ -91,12 +91,13 @@ def mobilenet_v2(
         if isinstance(layer, nn.Conv2d):
             nn.init.kaiming_normal_(layer.weight, mode="fan_out")
             if layer.bias is not None:
-                # PyTorch counts the outputs of all groups, which makes the filters of
-                # single channels far too small; only batch normalization forgives it.
+                # PyTorch counts the outputs of all groups, which makes the initial
+                # filters of single channels far too small; only batch normalization
+                # makes up for that.
                 nn.init.zeros_(layer.bias)
                 with torch.no_grad():
                     layer.weight.mul_(layer.groups**0.5)
-    # In this layout each convolution is about twice as fast on a CPU.
+    # This layout makes convolutions about twice as fast on a CPU.
     return network.to(memory_format=torch.channels_last)
 
 
@@ -119,7 +120,7 @@ class Block(nn.Module):
         self.has_shortcut = stride == 1 and before == after
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
-        """Return the images of the next block."""
+        """Return the output of the block."""
         out = self.body(images)
         return images + out if self.has_shortcut else out
 

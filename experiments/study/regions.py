@@ -1,7 +1,8 @@
-"""Where the strengths of a study come from: features, clusters, bounds.
+"""The features, clusters and bounds from which a study derives its strengths.
 
-A smoother is fitted to the training rows, or to a sample of them, the rest assigned to
-its clusters. Only the closed form depends on alpha and beta, so one fit serves all.
+A smoother is fitted to the training rows, or to a sample of them with the other rows
+assigned to its clusters. Only the closed form depends on alpha and beta, so one fit is
+enough for all of them.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ FEATURES_DEPEND_ON = (
     "validation_rows",
     "autoencoder",
 )
-# Rows that are assigned to clusters at a time.
+# Number of rows that are assigned to clusters at a time.
 ROWS = 200_000
 
 
@@ -36,7 +37,7 @@ class Regions:
     Attributes
     ----------
     smoother : StructuralSmoother
-        Fitted.
+        The fitted smoother.
     clusters : ndarray of shape (n,)
         Cluster of each training row.
     test_clusters : ndarray of shape (m,)
@@ -54,12 +55,12 @@ class Regions:
 
     @property
     def weights(self) -> np.ndarray:
-        """Share of the training rows in each cluster, the assigned ones too."""
+        """Share of all training rows in each cluster, including assigned ones."""
         sizes = np.bincount(self.clusters, minlength=len(self.bayes_error))
         return sizes / sizes.sum()
 
     def strengths(self, alpha: float, beta: float) -> np.ndarray:
-        """Return the strength of each cluster, with the mean over all rows exact."""
+        """Return the strength of each cluster, with the exact mean over all rows."""
         n_classes = len(self.smoother.classes_)
         return solve_strengths(
             self.bayes_error, self.weights, alpha, beta, n_classes=n_classes
@@ -97,9 +98,9 @@ def assign(smoother: StructuralSmoother, features: np.ndarray) -> np.ndarray:
 
 
 def features_of(config: dict, split) -> tuple[np.ndarray, np.ndarray]:
-    """Return the features that distances are taken in, of training and test rows.
+    """Return the features of training and test rows in which distances are measured.
 
-    Those of an autoencoder are kept, for it takes longer to train than all the rest.
+    Those of an autoencoder are cached, because it takes longer to train than the rest.
     """
     if "autoencoder" not in config:
         return split.X, split.X_test
@@ -111,7 +112,7 @@ def features_of(config: dict, split) -> tuple[np.ndarray, np.ndarray]:
 def codes_of(facts: dict, parts: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return an autoencoder's codes of each part, fitted to the one named "train".
 
-    The facts are what they depend on.
+    The facts are everything on which the codes depend.
     """
 
     def make() -> dict[str, np.ndarray]:
@@ -128,7 +129,7 @@ def codes_of(facts: dict, parts: dict[str, np.ndarray]) -> dict[str, np.ndarray]
 def kept(
     name: str, facts: dict, make: Callable[[], dict[str, np.ndarray]]
 ) -> dict[str, np.ndarray]:
-    """Return arrays that were made before from the same facts, or make them now."""
+    """Return the cached arrays for the same facts, or make and cache them."""
     path = CHECKPOINTS / f"{name}-{digest_of(facts)}.npz"
     if not path.is_file():
         arrays = make()

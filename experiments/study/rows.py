@@ -1,4 +1,4 @@
-"""The runs of a study, and how beta is chosen among them."""
+"""The runs of a study, and the choice of beta."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from experiments.rows import row_of
 
 
 def selection_runs(config: dict) -> Iterator[tuple[dict, int]]:
-    """Yield the runs of the first seeds: everything, with each beta."""
+    """Yield the runs of the first seeds, with every beta."""
     for seed in range(config["selection_seeds"]):
         yield row_of("none", 0.0), seed
         for alpha in config["alphas"]:
@@ -21,7 +21,7 @@ def selection_runs(config: dict) -> Iterator[tuple[dict, int]]:
 
 
 def final_runs(config: dict, best: dict) -> Iterator[tuple[dict, int]]:
-    """Yield the runs of all other seeds, with the betas that were chosen."""
+    """Yield the runs of all other seeds, with the chosen betas."""
     for seed in range(config["selection_seeds"], config["n_seeds"]):
         yield row_of("none", 0.0), seed
         for alpha in config["alphas"]:
@@ -34,8 +34,8 @@ def final_runs(config: dict, best: dict) -> Iterator[tuple[dict, int]]:
 def choose(config: dict, runs: list[dict]) -> dict[tuple[float, int], float]:
     """Return the beta of lowest validation error, by alpha and number of clusters.
 
-    Of equal ones the smallest, which is closest to uniform smoothing. Where a run is
-    missing, nothing is chosen yet.
+    Of several with the same error the smallest is chosen, which is closest to uniform
+    smoothing. Nothing is chosen where a run is missing.
     """
     wanted = len(config["betas"]) * config["selection_seeds"]
     errors: dict[tuple[float, int], dict[float, list[float]]] = {}

@@ -1,8 +1,8 @@
 """None, uniform and structural smoothing of one network on one data set.
 
-Seeds decide first weights and batches; the rows are the same for all of them. Beta is
-chosen by the error on validation rows: on the first seeds the network is trained with
-all of them, on the others with the best. The test rows decide nothing.
+Seeds decide initial weights and batches; the rows are the same for all seeds. Beta is
+chosen by the error on validation rows: for the first seeds the network is trained with
+all betas, for the others with the best. Test rows are not used for any choice.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from experiments.study.splits import Split, split_of
 
 
 def run(config: dict, results: Path, n_jobs: int = 2) -> None:
-    """Train what is left of a study, some runs side by side on one thread each."""
+    """Train the missing runs of a study, several in parallel on one thread each."""
     records = Records(results, config)
     best = choose(config, records.runs)
     wanted = len(config["alphas"]) * len(config["n_clusters"])
@@ -45,7 +45,7 @@ def _left(runs, records: Records) -> list[tuple[dict, int]]:
 
 def _train_all(config, runs, split, found, records, n_jobs) -> None:
     left = _left(runs, records)
-    # Made when its turn comes: of millions of rows the strengths of all runs are many.
+    # Made one by one: for millions of rows, the strengths of all runs are too large.
     tasks = (
         (config, row, seed, strengths_of(row, len(split.y), found))
         for row, seed in left
@@ -62,11 +62,11 @@ def _train_all(config, runs, split, found, records, n_jobs) -> None:
 
 
 def _side_by_side(tasks: Iterator[tuple], n_jobs: int) -> Iterator[dict]:
-    """Yield the records of runs as they finish, with no more waiting than working."""
+    """Yield the records of runs as they finish; few runs wait in the queue."""
     if n_jobs == 1:
         yield from (train_one(*task) for task in tasks)
         return
-    # Started anew, not forked: a fork of a process that has used threads may hang.
+    # Spawned, not forked: a fork of a process that has used threads may hang.
     with ProcessPoolExecutor(n_jobs, mp_context=get_context("spawn")) as pool:
         working = {pool.submit(train_one, *task) for task in islice(tasks, n_jobs)}
         while working:
@@ -120,7 +120,7 @@ def train_one(config: dict, row: dict, seed: int, strengths: np.ndarray) -> dict
 
 
 def inputs_of(config: dict, split: Split) -> training.Inputs:
-    """Return what makes batches of rows."""
+    """Return the object that makes batches of rows."""
     device = training.device_of(config.get("scale", "cpu"))
     return training.Inputs.fit(split.X, device)
 
@@ -143,7 +143,7 @@ _kept: dict[str, Split] = {}
 
 
 def _split_once(name: str, config: dict) -> Split:
-    """Return the split, read once by each process."""
+    """Return the split, which each process reads once."""
     if name not in _kept:
         _kept.clear()
         _kept[name] = split_of(config)

@@ -1,4 +1,4 @@
-"""Training, validation and test rows of a study: one split, whatever the seed."""
+"""Training, validation and test rows of a study: one split for all seeds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from experiments.datasets import load
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Some rows of a memory map, read when they are asked for."""
+    """Some rows of a memory map, read on access."""
 
     source: np.ndarray
     numbers: np.ndarray
@@ -40,7 +40,7 @@ def _take(X: np.ndarray, numbers: np.ndarray) -> np.ndarray | Rows:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Rows to train on, to choose beta by, and to report."""
+    """Training rows, validation rows for the choice of beta, and test rows."""
 
     X: np.ndarray | Rows
     y: np.ndarray
@@ -51,14 +51,14 @@ class Split:
 
     @property
     def n_classes(self) -> int:
-        """Classes of the task."""
+        """Number of classes of the task."""
         return int(self.y.max()) + 1
 
 
 def hold_out(rows, y, groups, size: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows to keep and those to hold out, a number or a share of them.
+    """Return the rows to keep and those to hold out, given their number or share.
 
-    Whole groups where they are known, else the same share of each class.
+    Whole groups are held out if they are known, otherwise the same share of each class.
     """
     if groups is None:
         return train_test_split(
@@ -73,9 +73,10 @@ def hold_out(rows, y, groups, size: float, seed: int) -> tuple[np.ndarray, np.nd
 def split_of(config: dict) -> Split:
     """Return the rows that a config names.
 
-    ``rows`` are the first of the training set, of which ``validation_rows`` are put
-    aside: whole speakers where they are known, else the same share of each class. Data
-    without a test set give ``test_rows`` drawn at random.
+    ``rows`` is the number of rows taken from the start of the training set, of which
+    ``validation_rows`` are held out: whole speakers if they are known, otherwise the
+    same share of each class. If the data have no test set, ``test_rows`` are drawn at
+    random.
     """
     data, seed = load(config["data"], config.get("scale", "cpu")), config["split_seed"]
     rows = np.arange(len(data.y))[: config.get("rows")]

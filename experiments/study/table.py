@@ -1,4 +1,4 @@
-"""Tables 2a and 2b, and what else there is to say of a study."""
+"""Tables 2a and 2b, and further tables of a study."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TITLES = {
 
 
 class Finished(Runs):
-    """The runs of a study, with the betas that were chosen."""
+    """The runs of a study, with the chosen betas."""
 
     def __init__(self, results: Path) -> None:
         self.config, self.runs = read(results)
@@ -31,7 +31,7 @@ class Finished(Runs):
         self.best = choose(self.config, self.runs)
 
     def rows(self) -> list[dict]:
-        """Return the rows of the table, as far as there are runs."""
+        """Return the rows of the table that have runs."""
         config = self.config
         rows = [row_of("none", 0.0)]
         for alpha in config["alphas"]:
@@ -58,15 +58,15 @@ def table(results: Path) -> str:
         printed = _printed(finished.config, place)
         parts.append(_table_of(finished, rows, metric, factor, digits, printed))
     parts.append(
-        f"{tables.NOTE} Lower is better in all of them. All seeds share the same rows, "
-        "so the intervals are about first weights and order of the batches, not about "
-        "other training or test rows.\n"
+        f"{tables.NOTE} Lower is better for all metrics. All seeds share the same "
+        "rows, so the intervals cover initial weights and the order of batches, but "
+        "not other training or test rows.\n"
     )
     seconds = sum(run["seconds"] for run in finished.runs)
     versions = ", ".join(f"{k} {v}" for k, v in finished.runs[-1]["versions"].items())
     parts.append(
-        f"{len(finished.runs)} runs, {seconds / 60.0:.0f} minutes of one process each "
-        f"in all. Versions: {versions}.\n"
+        f"{len(finished.runs)} runs of one process each, {seconds / 60.0:.0f} minutes "
+        f"in total. Versions: {versions}.\n"
     )
     return "\n".join(parts)
 
@@ -91,7 +91,7 @@ def _introduction(finished: Finished, rows: list[dict]) -> str:
     return (
         f"Scale: {config['scale']}. {counts} of {wanted} seeds.\n\n{lines}\n"
         f"Beta was chosen from {', '.join(map(str, config['betas']))} by the error on "
-        f"{validation}, over the first {first}, reported with the rest; the paper "
+        f"{validation}, over the first {first}, which the results include; the paper "
         "chose it on the test set.\n"
     )
 

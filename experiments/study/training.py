@@ -1,4 +1,4 @@
-"""One training run: a network, a strength for each row, and what came of it."""
+"""One training run: a network, a strength for each row, and the metrics."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from torch import nn
 from structsmooth.metrics import evaluate
 from structsmooth.torch import structural_cross_entropy
 
-# Rows that are predicted at a time.
+# Number of rows that are predicted at a time.
 ROWS = 1000
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to descend.
+    """Settings of gradient descent.
 
     Attributes
     ----------
     epochs, batch_size : int
-        Passes over the rows, and rows a step.
+        Passes over the rows, and rows per step.
     optimizer : {"sgd", "adam"}
         SGD has a momentum of 0.9.
     learning_rate : float
-        Until ``drop_at`` of the epochs are over; from then on ``last_learning_rate``.
+        Used for the fraction ``drop_at`` of the epochs, then ``last_learning_rate``.
     """
 
     epochs: int
@@ -49,7 +49,7 @@ class Recipe:
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """Rows as a network wants them: standardized by the training rows, batch by batch.
+    """Inputs of a network, standardized by the training rows, batch by batch.
 
     Features are standardized one by one, images by channel. Rows may be a memory map.
     """
@@ -60,7 +60,7 @@ class Inputs:
 
     @classmethod
     def fit(cls, X: np.ndarray, device: torch.device) -> Inputs:
-        """Take means and deviations from the training rows, or from some of many."""
+        """Compute means and deviations of the training rows, or of a part of them."""
         some = X if len(X) <= 100_000 else X[:: len(X) // 100_000]
         axes = tuple(range(X.ndim - 1)) if X.ndim == 4 else 0
         some = np.asarray(some, dtype=np.float32)
@@ -76,7 +76,7 @@ class Inputs:
 
 
 def device_of(scale: str) -> torch.device:
-    """Return the CPU, unless a full run finds a GPU."""
+    """Return the CPU, or a GPU if there is one and the scale is full."""
     gpu = scale == "full" and torch.cuda.is_available()
     return torch.device("cuda" if gpu else "cpu")
 
@@ -93,8 +93,8 @@ def train(
 ) -> nn.Module:
     """Return a trained network.
 
-    The seed decides first weights and batches, so that runs that differ only in their
-    strengths are paired. In place of strengths there may be soft labels, of shape (n,
+    The seed decides initial weights and batches, so that runs that differ only in their
+    strengths are paired. Instead of strengths there may be soft labels, of shape (n,
     K).
     """
     torch.manual_seed(seed)
@@ -102,7 +102,7 @@ def train(
     order = torch.Generator().manual_seed(seed)
     labels = torch.from_numpy(np.asarray(y, dtype=np.int64)).to(inputs.device)
     strength = torch.from_numpy(strengths.astype(np.float32)).to(inputs.device)
-    if strengths.ndim == 2:  # they are soft labels already
+    if strengths.ndim == 2:  # these are soft labels
         labels, strength = strength, torch.zeros(len(y), device=inputs.device)
     optimizer = recipe.optimizer_for(network)
     for epoch in range(recipe.epochs):
@@ -111,7 +111,7 @@ def train(
                 group["lr"] = recipe.last_learning_rate
         network.train()
         for rows in torch.randperm(len(y), generator=order).split(recipe.batch_size):
-            if len(rows) == 1:  # of which batch normalization could make nothing
+            if len(rows) == 1:  # batch normalization needs more than one row
                 continue
             optimizer.zero_grad()
             loss = structural_cross_entropy(
@@ -134,12 +134,12 @@ def predict(network: nn.Module, inputs: Inputs, X: np.ndarray) -> np.ndarray:
         for start in range(0, len(X), ROWS)
     ]
     probabilities = np.concatenate(parts)
-    # A network that has diverged knows nothing: all classes alike, and no crash.
+    # A network that has diverged gets equal probabilities instead of an error.
     lost = ~np.isfinite(probabilities).all(axis=1)
     probabilities[lost] = 1.0 / probabilities.shape[1]
     return probabilities
 
 
 def score(network: nn.Module, inputs: Inputs, X, y) -> dict[str, float]:
-    """Return all metrics, of hard labels."""
+    """Return all metrics, on hard labels."""
     return evaluate(y, predict(network, inputs, X))

@@ -1,7 +1,7 @@
 """Figure 2: estimated and true Bayes error of each cluster.
 
-True is the mean of min(p, 1 - p) over the cluster's training rows, where p is the
-posterior under the densities that the rows were drawn from.
+The true one is the mean of min(p, 1 - p) over the cluster's training rows, where p is
+the posterior under the densities from which the rows were drawn.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from experiments.synthetic.data import draw, fit_smoother, true_bayes_error
 
 
 def run(config: dict, results: Path, n_jobs: int = 1) -> None:
-    """Estimate what is left."""
-    # Both scales are the same, so the scale is no setting.
+    """Compute the missing estimates."""
+    # Both scales are the same, so the scale is not a setting.
     records = Records(results, {k: v for k, v in config.items() if k != "scale"})
     for seed in range(config["n_seeds"]):
         for n_clusters in config["n_clusters"]:
@@ -63,14 +63,14 @@ def table(results: Path) -> str:
     header += ["share of clusters bounded from below"]
     n_seeds = len({run["seed"] for run in runs})
     return (
-        f"Full scale: {n_seeds} of {settings['n_seeds']} seeds, each with data of its "
-        "own; mean ± standard deviation. The paper shows 32 clusters in a picture, "
+        f"Full scale: {n_seeds} of {settings['n_seeds']} seeds, each with its own "
+        "data; mean ± standard deviation. The paper shows 32 clusters in a figure, "
         f"without numbers.\n\n{tables.markdown(header, lines)}"
     )
 
 
 def figure(results: Path) -> list[Path]:
-    """Draw Figure 2, of the first seed."""
+    """Draw Figure 2 for the first seed."""
     settings, runs = read(results)
     plot, axes = figures.row(len(settings["n_clusters"]), sharey=True)
     for axis, n_clusters in zip(axes, settings["n_clusters"], strict=True):

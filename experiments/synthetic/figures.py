@@ -1,4 +1,4 @@
-"""Figure 1, from data to strengths, and Figure 3, the test error along the training."""
+"""Figure 1, from data to strengths, and Figure 3, the test error during training."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _draw_boundary(axis, config: dict, X: np.ndarray) -> None:
 
 
 def figure_3(results: Path, path: Path) -> Path:
-    """Draw test errors along the training, one panel for each alpha."""
+    """Draw test errors during training, one panel for each alpha."""
     settings, runs = read(results)
     beta = max(settings["betas"])
     plot, axes = figures.row(len(settings["alphas"]), sharey=True)

@@ -1,4 +1,4 @@
-"""The paper's synthetic task: two classes of six Gaussians in the plane, and noise.
+"""The paper's synthetic task: two classes of six 2-D Gaussians, and noise.
 
 The paper's parameters are in a supplement that is not public; ours are in
 ``configs/synthetic.toml``.
@@ -13,7 +13,7 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Where the components are, and how wide.
+    """Positions and widths of the components.
 
     Attributes
     ----------
@@ -22,7 +22,7 @@ class Layout:
     covariances : ndarray of shape (2, 6, 2, 2)
         By class and component.
     n_noise : int
-        Features that say nothing.
+        Number of uninformative features.
     noise_deviation : float
         Their standard deviation; their mean is 0.
     """
@@ -34,7 +34,7 @@ class Layout:
 
     @classmethod
     def from_config(cls, config: dict) -> Layout:
-        """Return the layout of a config: a list of components for each class.
+        """Return the layout of a config, which lists the components of each class.
 
         A component is x, y, the two standard deviations along its axes, and the angle
         of the first axis in degrees.

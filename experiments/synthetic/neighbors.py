@@ -1,6 +1,7 @@
-"""How many neighbors a pointwise estimate wants, where the posterior is known.
+"""How many neighbors a pointwise estimate needs, where the posterior is known.
 
-With the two useful features alone, and with some of noise of unit variance besides.
+Measured with the two useful features alone, and with additional noise features of unit
+variance.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from structsmooth import StructuralSmoother
 
 
 def run(config: dict, results: Path, n_jobs: int = 1) -> None:
-    """Estimate what is left."""
-    # Both scales are the same, so the scale is no setting.
+    """Compute the missing estimates."""
+    # Both scales are the same, so the scale is not a setting.
     records = Records(results, {k: v for k, v in config.items() if k != "scale"})
     for seed in range(config["n_seeds"]):
         for row in rows_of(config):
@@ -27,7 +28,7 @@ def run(config: dict, results: Path, n_jobs: int = 1) -> None:
 
 
 def rows_of(config: dict) -> list[dict]:
-    """Return what is estimated: by clusters (no neighbors), and by neighbors."""
+    """Return the settings of all estimates; those by clusters have no neighbors."""
     return [
         {"n_rows": n_rows, "n_noise": n_noise, "n_neighbors": k}
         for n_rows in config["rows"]
@@ -65,9 +66,8 @@ def table(results: Path) -> str:
     """Return the errors of the estimates, as Markdown."""
     settings, runs = read(results)
     parts = [
-        "Root mean square error of the estimated Bayes error of each row against the "
-        f"true one; mean over {settings['n_seeds']} seeds. The clusters are those of "
-        "the defaults.\n"
+        "Root mean square error of the estimated Bayes error of each row; mean over "
+        f"{settings['n_seeds']} seeds. The clusters are those of the defaults.\n"
     ]
     for n_noise in settings["noise_features"]:
         lines = []

@@ -1,9 +1,9 @@
 """Table 1: no smoothing, uniform, structural and reversed on the synthetic task.
 
-All networks of a seed train at once (`experiments.synthetic.wide`); they start alike
-and see the same batches, so their differences are paired. The lines of a finished seed
-are written to the file of results together. A checkpoint every few minutes lets a
-killed run go on.
+All networks of a seed train at once (`experiments.synthetic.wide`); they start with the
+same weights and see the same batches, so their differences are paired. The lines of a
+finished seed are written to the file of results together. A checkpoint every few
+minutes lets a killed run continue.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from structsmooth.metrics import evaluate
 def rows_of(config: dict) -> list[dict]:
     """Return method, alpha, beta and number of clusters of each network.
 
-    First the 34 rows of Table 1, then those of the study of other cluster numbers.
+    The 34 rows of Table 1 come first, then those with other numbers of clusters.
     """
     alphas, betas, usual = config["alphas"], config["betas"], config["n_clusters"]
     both = [(alpha, beta) for alpha in alphas for beta in betas]
@@ -43,7 +43,7 @@ def rows_of(config: dict) -> list[dict]:
 
 
 def strengths_of(row: dict, n: int, smoothers: dict) -> np.ndarray:
-    """Return the strength of each training row under one row of the table."""
+    """Return the strength of each training row for one row of the table."""
     alpha, beta = row["alpha"], row["beta"]
     if beta is None:
         return np.full(n, alpha)
@@ -52,13 +52,13 @@ def strengths_of(row: dict, n: int, smoothers: dict) -> np.ndarray:
     values = solve_strengths(
         smoother.bayes_error_lower_, weights, alpha, beta, n_classes=2
     )
-    if row["method"] == "reversed":  # with the mean kept, so that it is no weaker
+    if row["method"] == "reversed":  # keep the mean, so that smoothing is no weaker
         values = reversed_strengths(values, weights, n_classes=2)
     return values[smoother.cluster_labels_]
 
 
 class Curve:
-    """Test errors of all networks along the training."""
+    """Test errors of all networks during training."""
 
     def __init__(self, X, y, n_networks: int, report) -> None:
         self.X, self.y, self.n_networks, self.report = X, y, n_networks, report
@@ -71,11 +71,11 @@ class Curve:
         self.report(epoch)
 
     def observed(self) -> np.ndarray:
-        """Return what belongs into a checkpoint."""
+        """Return the state for a checkpoint."""
         return np.array(self.errors).reshape(len(self.errors), self.n_networks)
 
     def resume(self, observed: np.ndarray) -> None:
-        """Take it back from there."""
+        """Restore the state from a checkpoint."""
         self.errors = list(observed)
 
 
@@ -83,14 +83,14 @@ CHECKPOINTS = Path(__file__).parents[1] / ".checkpoints"
 
 
 def run(config: dict, results: Path, n_jobs: int = 2) -> None:
-    """Train what is left of the table."""
-    # Both scales are the same, so the scale is no setting.
+    """Train the missing rows of the table."""
+    # Both scales are the same, so the scale is not a setting.
     settings = {k: v for k, v in config.items() if k != "scale"}
     records = Records(results, settings)
     rows = rows_of(config)
     for seed in range(config["n_seeds"]):
         if not all(records.has(row, seed) for row in rows):
-            # Its name tells the settings, so that no other run goes on from it.
+            # The name depends on the settings, so that no other run resumes from it.
             name = f"{results.stem}-{digest_of(settings)}-{seed}.npz"
             checkpoint = CHECKPOINTS / name
             runs = _train(config, rows, seed, checkpoint, n_jobs)

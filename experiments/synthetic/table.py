@@ -1,4 +1,4 @@
-"""Table 1 beside the paper's, and the study of other numbers of clusters."""
+"""Table 1 next to the paper's, and results with other numbers of clusters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from structsmooth.errors import FileFormatError
 
 
 def table(results: Path) -> str:
-    """Return the table of the seeds that are finished, as Markdown."""
+    """Return the table of the finished seeds, as Markdown."""
     settings, runs = read(results)
     if not runs:
         raise FileFormatError(f"there are no finished runs in {results} yet")
@@ -34,19 +34,19 @@ def table(results: Path) -> str:
     by_number.sort(key=lambda row: (row["alpha"], row["n_clusters"]))
     return "\n".join(
         [
-            f"Full scale: {len(seeds)} of {settings['n_seeds']} seeds, each with data "
-            f"of its own, {settings['epochs']} epochs, batches of "
+            f"Full scale: {len(seeds)} of {settings['n_seeds']} seeds, each with its "
+            f"own data, {settings['epochs']} epochs, batches of "
             f"{settings['batch_size']} rows. Reversed strengths keep the mean here, "
-            "the paper's do not. Its deviations are over five trainings, probably on "
-            "the same data.\n",
+            "unlike in the paper. The paper's deviations are over five training runs, "
+            "probably on the same data.\n",
             "## Test error, %\n",
             _errors(settings, usual, values),
             tables.NOTE + "\n",
             f"## Other numbers of clusters, beta {largest:g}\n",
             _numbers(by_number, values),
-            f"## Test error along the training, %, beta {largest:g}\n",
+            f"## Test error during training, %, beta {largest:g}\n",
             _along(settings, runs, largest),
-            "When to stop was not chosen: these epochs are to read Figure 3 by.\n",
+            "These epochs help to read Figure 3; none was chosen for stopping.\n",
             "## Cross-entropy and AURC\n",
             _others(usual, values),
         ]
@@ -96,7 +96,7 @@ def _numbers(rows, values) -> str:
 
 
 def _along(settings, runs, beta) -> str:
-    """Return the mean error at a fifth, at two fifths and at all of the epochs."""
+    """Return the mean error after a fifth, two fifths and all of the epochs."""
     every, n_points = settings["curve_every"], len(runs[0]["curve"])
     points = sorted({max(1, round(share * n_points)) for share in (0.2, 0.4, 1.0)})
     curves: dict[tuple, list] = {}

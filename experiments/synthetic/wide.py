@@ -1,10 +1,10 @@
 """Many small networks trained at once, as wide matrix products.
 
 All networks have one hidden layer and see the same batches in the same order; they
-differ in their soft labels. The hidden layers of several of them stand side by side in
-one matrix, so that one product serves them all, and everything between the two products
-of a step (activation, output, loss, gradients) is one pass while the rows are in the
-cache. Plain SGD in float32, as the paper has it.
+differ in their soft labels. The hidden layers of several networks are next to each
+other in one matrix, so that one product computes them all. Everything between the two
+products of a step (activation, output, loss, gradients) is one pass while the rows are
+in the cache. The optimizer is plain SGD in float32, as in the paper.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import scipy.linalg.cython_blas  # noqa: F401 (numba's products; to be limited below)
+import scipy.linalg.cython_blas  # noqa: F401 (numba's products; limited below)
 from numba import njit
 from threadpoolctl import threadpool_limits
 
-# Networks side by side in one product: their hidden layers stay in the second cache.
+# Networks per product, so that their hidden layers stay in the level-2 cache.
 ABREAST = 4
 
 
@@ -27,8 +27,8 @@ ABREAST = 4
 class Networks:
     """Weights of M networks of d inputs, h hidden units and two outputs.
 
-    Only the difference of the two outputs counts, so it is what is kept. Their
-    gradients are opposite, so it moves at twice the rate.
+    Only the difference of the two outputs matters, so only the difference is stored.
+    Their gradients are opposite, so the difference moves at twice the rate.
     """
 
     first: np.ndarray  # (M / ABREAST, d, ABREAST * h)
@@ -38,7 +38,7 @@ class Networks:
 
     @classmethod
     def start(cls, n_networks: int, n_inputs: int, n_hidden: int, seed: int):
-        """Return networks that all start alike, as PyTorch's linear layers do."""
+        """Return networks with equal weights, drawn as in PyTorch's linear layers."""
         draw = np.random.default_rng(seed)
         n_groups = -(-n_networks // ABREAST)
         bound, inner = n_inputs**-0.5, n_hidden**-0.5
@@ -87,16 +87,17 @@ def train(
     soft : ndarray of shape (M, n), float32
         Probability of class 1 in the soft label of each row, for each network.
     epochs, batch_size, learning_rate
-        Of stochastic gradient descent.
+        Settings of stochastic gradient descent.
     seed : int
-        Of the order of the rows, which is drawn anew for each epoch.
+        Seed of the order of the rows, which is drawn again for each epoch.
     every : int
-        ``observe(epoch, networks)`` is called after this many epochs, and returns what
-        is kept in the checkpoint and handed back on resumption by ``observe.resume``.
+        ``observe(epoch, networks)`` is called every this many epochs. It returns a
+        state for the checkpoint, which ``observe.resume`` receives on resumption.
     checkpoint : path, optional
-        Where the state is kept; a run that finds one goes on from there.
+        Where the state is stored; a run that finds a checkpoint continues from it.
     n_threads : int
-        Threads; they share the networks, so the result does not depend on it.
+        Number of threads. They divide the networks between them, so the result does
+        not depend on it.
     """
     n_groups = len(networks.first)
     padded = np.zeros((n_groups * ABREAST, len(X)), dtype=np.float32)
@@ -136,7 +137,7 @@ def train(
 
 
 def save(path: Path, epoch: int, networks: Networks, observed: np.ndarray) -> None:
-    """Write a checkpoint beside the old one, and put it in its place."""
+    """Write a checkpoint to a temporary file, then replace the old one."""
     beside = path.with_suffix(".part.npz")
     np.savez(beside, epoch=epoch, observed=observed, **networks.arrays())
     os.replace(beside, path)
@@ -204,7 +205,7 @@ def _train_epoch(
         _descend(first.reshape(-1), gradient.reshape(-1), rate)
 
 
-# Functions of their own, on one-dimensional arrays: so the compiler vectorizes them.
+# Separate functions on one-dimensional arrays, which the compiler vectorizes.
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
 def _activate(units, bias, weights):
     """Apply bias and ReLU in place; return the margin of the output."""
@@ -219,7 +220,7 @@ def _activate(units, bias, weights):
 
 @njit(nogil=True, cache=True, fastmath={"contract"})
 def _push_back(units, weights, error, second_gradient, bias_gradient):
-    """Turn activations into their gradients, and add up those of the weights."""
+    """Turn activations into their gradients, and sum up those of the weights."""
     for j in range(units.shape[0]):
         value = units[j]
         second_gradient[j] += error * value

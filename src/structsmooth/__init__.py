@@ -15,28 +15,18 @@ if TYPE_CHECKING:
         bayes_error_bounds,
         combine_bounds,
     )
-    from structsmooth.bayes_error.crossing import count_crossing_edges
     from structsmooth.bayes_error.divergence import henze_penrose_divergence
     from structsmooth.bayes_error.shrinkage import Shrinkage, shrink_bounds
     from structsmooth.bayes_error.suspects import Suspects, find_suspects
     from structsmooth.classifier import SmoothedClassifier
-    from structsmooth.labels.forms import (
-        expand_rows,
-        flip_labels,
-        smooth_labels,
-    )
+    from structsmooth.labels.forms import expand_rows, flip_labels, smooth_labels
     from structsmooth.outofcore.fit import fit_out_of_core
     from structsmooth.smoother import StructuralSmoother
-    from structsmooth.strengths.controls import (
-        reversed_strengths,
-        shuffled_strengths,
-        uniform_strengths,
-    )
+    from structsmooth.strengths.controls import reversed_strengths, shuffled_strengths
     from structsmooth.strengths.decision import decide
     from structsmooth.strengths.epsilon import alpha_from_epsilon, epsilon_from_alpha
     from structsmooth.strengths.solve import (
         bayes_error_bias,
-        closed_form_strengths,
         largest_free_beta,
         solve_strengths,
     )
@@ -60,9 +50,7 @@ _HOME_OF = {
     "alpha_from_epsilon": "strengths.epsilon",
     "bayes_error_bias": "strengths.solve",
     "bayes_error_bounds": "bayes_error.bounds",
-    "closed_form_strengths": "strengths.solve",
     "combine_bounds": "bayes_error.bounds",
-    "count_crossing_edges": "bayes_error.crossing",
     "decide": "strengths.decision",
     "epsilon_from_alpha": "strengths.epsilon",
     "euclidean_mst": "tree",
@@ -78,7 +66,6 @@ _HOME_OF = {
     "shuffled_strengths": "strengths.controls",
     "smooth_labels": "labels.forms",
     "solve_strengths": "strengths.solve",
-    "uniform_strengths": "strengths.controls",
 }
 
 __all__ = [
@@ -93,9 +80,7 @@ __all__ = [
     "alpha_from_epsilon",
     "bayes_error_bias",
     "bayes_error_bounds",
-    "closed_form_strengths",
     "combine_bounds",
-    "count_crossing_edges",
     "decide",
     "epsilon_from_alpha",
     "euclidean_mst",
@@ -111,12 +96,11 @@ __all__ = [
     "shuffled_strengths",
     "smooth_labels",
     "solve_strengths",
-    "uniform_strengths",
 ]
 
 
-# Rooms of their own, reached as structsmooth.metrics and so on.
-_ROOMS = ("boosting", "compare", "metrics", "plot", "report", "spark", "torch")
+# Modules that are reached as structsmooth.metrics and so on.
+_MODULES = ("boosting", "compare", "metrics", "plot", "report", "spark", "torch")
 
 
 def __getattr__(name: str) -> Any:
@@ -126,10 +110,10 @@ def __getattr__(name: str) -> Any:
         return version("structsmooth")
     if name in _HOME_OF:
         return getattr(importlib.import_module(f"structsmooth.{_HOME_OF[name]}"), name)
-    if name in _ROOMS:
+    if name in _MODULES:
         return importlib.import_module(f"structsmooth.{name}")
     raise AttributeError(f"module 'structsmooth' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *_ROOMS, "__version__"]
+    return [*__all__, *_MODULES, "__version__"]

@@ -9,8 +9,6 @@ from oracles import assert_possible
 from structsmooth import (
     bayes_error_bounds,
     combine_bounds,
-    count_crossing_edges,
-    euclidean_mst,
     henze_penrose_divergence,
 )
 from structsmooth.bayes_error.inequalities import lower_bound
@@ -22,11 +20,10 @@ LINE = np.array([[0.0], [1.0], [3.0], [6.0], [10.0], [15.0]])
 
 
 def test_crossing_matrix_by_hand():
-    edges = euclidean_mst(LINE).edges
     # Labels 0 1 1 2 0 0: the edges join 01, 11, 12, 20, 00.
     expected = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
-    counts = count_crossing_edges(edges, [0, 1, 1, 2, 0, 0], 3)
-    assert counts.tolist() == expected
+    bounds = bayes_error_bounds(LINE, [0, 1, 1, 2, 0, 0])
+    assert bounds.crossing.tolist() == expected
 
 
 def test_three_class_bounds_by_hand():
@@ -57,14 +54,14 @@ def test_one_class_or_one_point_has_bayes_error_zero():
 
 
 def test_bounds_saturate_where_labels_are_noise():
-    # Alternating labels: all five edges cross, one is forced, and so do the other four.
+    # Alternating labels: all five edges cross; one is forced and four are free.
     bounds = bayes_error_bounds(LINE, [0, 1, 0, 1, 0, 1])
     assert bounds.crossing_fraction == 1.0
     assert (bounds.lower, bounds.upper) == (0.5, 0.5)
 
 
 def test_nothing_exceeds_the_error_of_the_most_frequent_class():
-    # Twelve rows, nine of them of one class, labels 0 0 0 1 0 0 0 1 0 0 0 1: five edges
+    # Twelve rows, nine of them in one class, labels 0 0 0 1 0 0 0 1 0 0 0 1: five edges
     # cross, one is forced, so the share is 4/10, and the lower bound 0.2764 at 1/2.
     X = (np.arange(12.0) ** 2)[:, np.newaxis]
     bounds = bayes_error_bounds(X, [0, 0, 0, 1] * 3)
@@ -145,7 +142,7 @@ def test_equals_dataeval(rng, n_classes):
     X = rng.normal(size=(300, 4)) + 0.8 * y[:, np.newaxis]
     X = X.astype(np.float32)
     expected = dataeval.ber_mst(X, y)
-    # It leaves the forced edges out of the crossing ones, but not out of all.
+    # Version 0.1.0 subtracts forced edges from the crossing ones, but not from all.
     bounds = bayes_error_bounds(X, y)
     forced_kept = bounds.crossing_fraction * (300 - n_classes) / 300
     assert forced_kept == pytest.approx(expected["upper_bound"], abs=1e-12)
@@ -221,7 +218,7 @@ def test_no_crossing_does_not_mean_certainty():
     assert two.interval[1] > 0.3
     one = bayes_error_bounds(LINE, [0] * 6)
     assert one.crossing_interval[1] > 0.3
-    assert one.interval == (0.0, 0.0)  # with one class there is no error to be made
+    assert one.interval == (0.0, 0.0)  # with one class no error is possible
 
 
 def test_whole_is_the_weighted_mean_of_its_regions():
@@ -242,7 +239,7 @@ def test_whole_is_the_weighted_mean_of_its_regions():
 
 def test_the_whole_is_limited_by_its_own_classes_not_by_those_of_its_regions():
     # All free edges cross in both. In each region one class has two rows of three, so
-    # 1/3 is the limit there; together the classes are equal, and 1/2 is.
+    # 1/3 is the limit there; together the classes are equal, and the limit is 1/2.
     X = np.array([[0.0], [1.0], [3.0]])
     a, b = bayes_error_bounds(X, [0, 1, 0]), bayes_error_bounds(X, [1, 0, 1])
     assert a.upper == b.upper == pytest.approx(1 / 3)
@@ -288,7 +285,7 @@ def test_invariant_to_order_of_rows_and_names_of_classes(seed):
     generator = np.random.default_rng(seed)
     X, y = generator.normal(size=(60, 3)), generator.integers(0, 3, 60)
     order = generator.permutation(60)
-    names = np.array(["z", "m", "a"])  # sorted the other way round
+    names = np.array(["z", "m", "a"])  # sorted in reverse
     renamed = bayes_error_bounds(X[order], names[y[order]])
     plain = bayes_error_bounds(X, y)
     assert renamed.lower == plain.lower
@@ -312,17 +309,3 @@ def test_bad_parameters_are_refused(keywords, message):
 def test_mismatched_lengths_are_refused():
     with pytest.raises(InvalidInputError, match="X has 6 rows, y has 5 labels"):
         bayes_error_bounds(LINE, [0, 1, 0, 1, 0])
-
-
-@pytest.mark.parametrize(
-    ("edges", "message"),
-    [
-        ([[0, 1, 1]], "shape"),
-        ([[-1, 0]], "rows 0 to 1"),
-        ([[0, 2]], "rows 0 to 1"),
-        ([[0.7, 1]], "row numbers"),
-    ],
-)
-def test_edges_that_are_none_are_refused(edges, message):
-    with pytest.raises(InvalidInputError, match=message):
-        count_crossing_edges(edges, [0, 1], 2)

@@ -1,16 +1,16 @@
-"""Strengths for every sample, from the labels around it."""
+"""A strength for every sample, from the labels of its neighbors."""
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
 from structsmooth import StructuralSmoother, solve_strengths
-from structsmooth.bayes_error.points import fit_points, usual_neighbors
+from structsmooth.bayes_error.points import Place, fit_points, usual_neighbors
 from structsmooth.errors import InvalidInputError
 from structsmooth.strengths.solve import strengths_of_others
 from structsmooth.support.rowkeys import halves_of_rows, row_keys
 
-# Six points on a line, so far apart that neighbors are plain to see.
+# Six points on a line, with obvious neighbors.
 LINE = np.array([[0.0], [1.0], [2.1], [10.0], [11.0], [12.1]])
 LABELS = np.array([0, 0, 1, 1, 1, 1])
 
@@ -25,9 +25,9 @@ def on_the_line(clusters=TOGETHER, **options):
 
 
 def neighbors_of(points, rows, clusters):
-    """The training rows near new ones."""
+    """The training rows near new rows."""
     X, clusters = np.array(rows)[:, np.newaxis], np.array(clusters)
-    place = points.place(X, clusters, row_keys(X), None, with_neighbors=False)
+    place = points.place(X, clusters, row_keys(X), None)
     assert (place.known == -1).all()
     return place.near
 
@@ -59,7 +59,7 @@ def test_the_limit_is_the_error_of_the_most_frequent_label_two_steps_around(
         n_neighbors=5,
         n_jobs=None,
     )
-    near = points.neighbors(None)
+    near = points.neighbors_at(Place(clusters, np.arange(80)), None)
 
     def around(i):
         return [i, *(j for j in near[i] if j >= 0)]
@@ -91,8 +91,8 @@ def test_a_new_row_takes_the_mean_of_its_neighbors():
 
 
 def test_neighbors_are_those_of_the_cluster():
-    # The third point alone with the last three: neighbors 10 and 11, not 0 and 1. The
-    # first two have but one neighbor.
+    # The third point is in a cluster with the last three: its neighbors are 10 and 11,
+    # not 0 and 1. The first two have only one neighbor each.
     clusters = np.array([0, 0, 1, 1, 1, 1])
     points = on_the_line(clusters)
     assert points.disagreement.tolist() == [0.0] * 6
@@ -183,7 +183,7 @@ def test_alpha_auto_is_what_the_trees_of_the_clusters_say(rng):
 def test_new_rows_lie_on_the_same_line_and_in_the_same_box():
     bayes_error, weights = np.array([0.0, 0.1, 0.2, 0.4]), np.full(4, 0.25)
     solved = solve_strengths(bayes_error, weights, 0.1, 1.0, n_classes=2)
-    # With beta 1 and two classes the slope is 1; the mean 0.1 wants a level of
+    # With beta 1 and two classes the slope is 1; the mean 0.1 needs a level of
     # -0.075 before the first is clipped at 0, and (0.4 - 0.7) / 3 = -0.1 after.
     np.testing.assert_allclose(solved, [0.0, 0.0, 0.1, 0.3], atol=1e-12)
     others = strengths_of_others(
@@ -285,7 +285,7 @@ def test_rows_of_a_cluster_that_says_little_follow_the_mean_of_the_others(rng):
     options = {"n_classes": 2, "n_neighbors": 8, "n_jobs": None}
     alone = fit_points(X, y, clusters, row_keys(X), **options)
     told = fit_points(
-        X, y, clusters, row_keys(X), speaks=clusters == 0, **options
+        X, y, clusters, row_keys(X), counts=clusters == 0, **options
     ).bayes_error()
     mean = alone.bayes_error()[12:].mean()
     np.testing.assert_allclose(told[:12], mean)

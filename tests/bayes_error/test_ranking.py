@@ -16,8 +16,7 @@ from structsmooth.bayes_error.shrinkage import FEW_ROWS
 from structsmooth.cli.console import print_summary
 from structsmooth.io.results import cluster_table, summarize, write_cluster_table
 from structsmooth.report import build_report, make_view
-from structsmooth.report.figures import page_data
-from structsmooth.report.html import render_html
+from structsmooth.report.html import page_data, render_html
 
 
 @pytest.fixture(scope="module", params=["cluster", "point"])
@@ -143,7 +142,7 @@ def test_the_tiny_clusters_check_says_what_becomes_of_them(seen):
     smoother, view = seen
     checks = {check.key: check for check in build_report(smoother, view).checks}
     finding = checks["tiny-clusters"].finding
-    assert "of them may be like the others and say little" in finding
+    assert "may be like the others: such clusters say little" in finding
     assert "their strengths follow the mean of the others" in finding
 
 

@@ -7,12 +7,12 @@ import pytest
 
 from census import GivenClusters, census_like
 from structsmooth import StructuralSmoother, bayes_error_bounds, shrink_bounds
-from structsmooth.bayes_error.shrinkage import settled_bayes_error
+from structsmooth.bayes_error.shrinkage import lower_bounds_that_count
 from structsmooth.errors import InvalidInputError
 
 
 def region(crossing_fraction, n_effective, n_classes=2):
-    """A region of which only what shrinkage looks at is real."""
+    """A region with only the attributes that shrinkage reads."""
     some = bayes_error_bounds([[0.0], [1.0]], [0, 1], n_classes=n_classes)
     return replace(some, crossing_fraction=crossing_fraction, n_effective=n_effective)
 
@@ -20,7 +20,7 @@ def region(crossing_fraction, n_effective, n_classes=2):
 def test_the_estimate_of_dersimonian_and_laird_by_hand():
     # Three regions of 100 effective edges, fractions 0.1, 0.2, 0.6. Their mean is 0.3,
     # the sampling variance 0.3 * 0.7 / 100 = 0.0021. The squared distances 0.04, 0.01,
-    # 0.09 sum to 0.14, over 0.0021 that is 66.67, 2 free. With equal precisions p the
+    # 0.09 sum to 0.14, over 0.0021 that is 66.67, 2 d.o.f. With equal precisions p the
     # scale is 3p - p = 2p, so the variance between is (66.67 - 2) 0.0021 / 2 = 0.0679.
     shrunk = shrink_bounds([region(f, 100.0) for f in (0.1, 0.2, 0.6)])
     assert shrunk.center == pytest.approx(0.3)
@@ -30,7 +30,7 @@ def test_the_estimate_of_dersimonian_and_laird_by_hand():
     fractions = 0.3 + factor * np.array([-0.2, -0.1, 0.3])
     expected = 0.5 * (1.0 - np.sqrt(1.0 - 2.0 * fractions.clip(max=0.5)))
     np.testing.assert_allclose(shrunk.bayes_error, expected)
-    # chi2 with 2 free: the p-value is exp(-x / 2).
+    # chi2 with 2 degrees of freedom: the p-value is exp(-x / 2).
     assert shrunk.p_value == pytest.approx(np.exp(-66.6666667 / 2), rel=1e-6)
 
 
@@ -42,7 +42,7 @@ def test_a_small_region_is_drawn_in_further():
 
 def test_differences_that_may_be_chance_are_none():
     # 0.10 and 0.14 with 100 edges each: the mean is 0.12, the variance 0.001056, the
-    # squared distances 2 * 0.0004: 0.76 with 1 free, far from 3.84.
+    # squared distances 2 * 0.0004: 0.76 with 1 degree of freedom, far from 3.84.
     shrunk = shrink_bounds([region(0.10, 100.0), region(0.14, 100.0)])
     assert shrunk.spread == 0.0
     assert not shrunk.factors.any()
@@ -113,24 +113,24 @@ def test_no_handful_of_rows_has_the_largest_strength_by_chance(options, seed):
 
 
 def test_a_small_region_that_may_be_like_the_others_gets_their_mean():
-    # Of 40 rows each, none and a part of the edges cross; of six rows two of the four
-    # that are free. Its interval is wide, and holds the mean.
+    # Two regions of 40 rows, where none or some of the edges cross, and one of six rows
+    # where two of four free edges cross. Its interval is wide, and contains the mean.
     X = (np.arange(40.0) ** 2)[:, np.newaxis]
     clean = bayes_error_bounds(X, [0] * 20 + [1] * 20)
     mixed = bayes_error_bounds(X, ([0] * 4 + [1]) * 8)
     small = bayes_error_bounds(X[:6], [0, 1, 0, 0, 1, 1])
     assert small.lower > mixed.lower > clean.lower == 0.0
-    found = settled_bayes_error([clean, mixed, small])
+    found = lower_bounds_that_count([clean, mixed, small])
     assert found[:2].tolist() == [clean.lower, mixed.lower]
     assert found[2] == pytest.approx(mixed.lower / 2)
 
 
 def test_a_small_region_that_is_clearly_different_keeps_its_own():
-    # Ten rows of one class, where others mix: no error can be made there.
+    # Ten rows of one class, while other regions mix: no error is possible there.
     X = (np.arange(40.0) ** 2)[:, np.newaxis]
     mixed = bayes_error_bounds(X, ([0] * 4 + [1]) * 8)
     pure = bayes_error_bounds(X[:10], [0] * 10, n_classes=2)
-    assert settled_bayes_error([mixed, pure]).tolist() == [mixed.lower, 0.0]
+    assert lower_bounds_that_count([mixed, pure]).tolist() == [mixed.lower, 0.0]
 
 
 def test_where_most_rows_are_in_small_regions_all_of_them_count():
@@ -138,4 +138,4 @@ def test_where_most_rows_are_in_small_regions_all_of_them_count():
     some = bayes_error_bounds(X, [0, 0, 0, 1, 0, 1] * 2)
     other = bayes_error_bounds(X, [0] * 6 + [1] * 6)
     expected = [some.lower, other.lower]
-    assert settled_bayes_error([some, other]).tolist() == expected
+    assert lower_bounds_that_count([some, other]).tolist() == expected

@@ -25,7 +25,7 @@ def two_groups(n=100, wrong=()):
 
 
 def with_mistakes(y, share, n_classes, rng):
-    """Labels, some of them moved to another class, and which."""
+    """Labels with some of them changed, and which ones are changed."""
     wrong = rng.uniform(size=len(y)) < share
     moved = (y + rng.integers(1, n_classes, size=len(y))) % n_classes
     return np.where(wrong, moved, y), wrong
@@ -86,14 +86,14 @@ def test_a_clean_region_is_not_smoothed_for_a_few_wrong_labels():
     assert sorted(found.suspects_.rows.tolist()) == [10, 40, 70]
     assert found.suspects_.likely.tolist() == ["left"] * 3
     left = plain.cluster_labels_[0]
-    # Six edges cross, one of them forced, of 100 points; but three labels of 100 are
-    # another, so no more than these can be wrong.
+    # Six edges cross, one of them forced, among 100 points; but only three labels are
+    # in the other class, so no more than three can be wrong.
     crossing = plain.cluster_bounds_[left].crossing_fraction
     assert crossing == pytest.approx(5 / 98)
     assert plain.bayes_error_upper_[left] == pytest.approx(0.03)
     assert found.bayes_error_upper_[left] == 0.0
     assert np.ptp(found.sample_strengths_) == 0.0
-    # The suspects keep the label they came with.
+    # The suspects keep their original label.
     soft = found.soft_labels(X, y)
     np.testing.assert_array_equal(soft.argmax(axis=1), (y == "right").astype(int))
 
@@ -165,7 +165,7 @@ def test_the_command_line_lists_them(tmp_path):
         ("10", "right", "left"),
         ("150", "left", "right"),
     ]
-    # Fitted again without, the list goes away.
+    # A fit without the option removes the list.
     assert CliRunner().invoke(app, arguments).exit_code == 0
     assert not (tmp_path / "out" / "suspects.csv").exists()
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())

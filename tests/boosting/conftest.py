@@ -1,7 +1,7 @@
-"""Data on which two ways to one fit can agree to the last digits.
+"""Data on which two implementations of a fit agree to the last digits.
 
 Each of the 8 features has 50 distinct values, so that every library gives each value
-a bin of its own, however often a row is repeated.
+its own bin, however often a row is repeated.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA
 
 @pytest.fixture(scope="session")
 def five_digits():
-    """Handwritten digits 0 to 4, threes being rare; features, classes, strengths."""
+    """Handwritten digits 0 to 4, with few threes; features, classes, strengths."""
     images, y = load_digits(return_X_y=True)
     kept = (y < 5) & ((y != 3) | (np.arange(len(y)) % 4 == 0))
     return _with_ranks(images[kept], y[kept])

@@ -1,4 +1,4 @@
-"""What holds for the arguments of all three libraries."""
+"""Tests that hold for the arguments of all three libraries."""
 
 import pickle
 import subprocess
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from structsmooth import boosting
-from structsmooth.errors import InvalidInputError
+from structsmooth.errors import InvalidInputError, MissingPackageError
 
 FUNCTIONS = {
     "lightgbm": boosting.lightgbm_arguments,
@@ -40,8 +40,7 @@ def test_a_missing_library_is_named_with_the_remedy(monkeypatch, library):
         sys.modules, "structsmooth.boosting.catboost_loss", raising=False
     )
     with pytest.raises(
-        ImportError,
-        match=rf"{library} is not installed: pip install structsmooth\[boosting\]",
+        MissingPackageError, match=f"needs {library}: pip install {library}$"
     ):
         FUNCTIONS[library]([0, 1, 2], 0.1, n_classes=3).estimator()
 
@@ -119,7 +118,7 @@ def test_without_weights_none_are_handed_on(arguments_of):
 
 def test_probabilities_of_two_classes_are_logistic(arguments_of):
     arguments = arguments_of([0, 1], 0.1, 2)
-    # log-odds of log(4) are 4 to 1; huge ones must not overflow
+    # log-odds of log(4) are 4 to 1; huge log-odds must not overflow
     np.testing.assert_allclose(
         arguments.probabilities([np.log(4), -1e4]), [[0.2, 0.8], [1.0, 0.0]]
     )

@@ -10,7 +10,7 @@ from structsmooth.boosting import catboost_arguments
 
 catboost = pytest.importorskip("catboost")
 
-# Without the randomness that would depend on the number of rows.
+# No randomness that would depend on the number of rows.
 COMMON = {
     "iterations": 10,
     "depth": 3,
@@ -108,7 +108,7 @@ def test_the_estimator_does_what_the_training_function_does(
     np.testing.assert_array_equal(model.predict(X, **arguments.raw_options), expected)
     model = pickle.loads(pickle.dumps(model))  # noqa: S301
     np.testing.assert_array_equal(model.predict(X, **arguments.raw_options), expected)
-    pickle.dumps(arguments)  # CatBoost has left the objective as it was
+    pickle.dumps(arguments)  # CatBoost has not changed the objective
 
 
 def test_hard_labels_are_one_hot_rows():

@@ -1,4 +1,4 @@
-"""One call from a classifier to a model of smoothed labels."""
+"""`fit_smoothed`: one call from a classifier to a model of smoothed labels."""
 
 import numpy as np
 import pandas as pd
@@ -140,7 +140,7 @@ def test_labels_may_be_text(library, five_digits, kind):
         **({"verbose": False} if library == "xgboost" else {}),
     )
     assert model.classes_.tolist() == ["four", "one", "three", "two", "zero"]
-    # The order of the classes makes no difference but for rounding.
+    # The order of the classes makes no difference, except for rounding.
     by_number = fit_smoothed(
         classifier(library), X[train], y[train], strengths[train], 5
     ).predict_proba(X)

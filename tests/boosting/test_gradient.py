@@ -1,4 +1,4 @@
-"""The kernels against PyTorch's derivatives."""
+"""The kernels compared with PyTorch's derivatives."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def test_gradient_of_soft_labels_is_the_slope_of_their_cross_entropy(rng, dtype)
     scores, start = rng.normal(size=(30, 4)), rng.normal(size=4)
     soft, weights = rng.dirichlet(np.ones(4), 30).astype(dtype), rng.uniform(0, 3, 30)
 
-    def losses(scores):  # written down once more
+    def losses(scores):  # an independent implementation
         logits = scores + start
         return weights * (np.log(np.exp(logits).sum(axis=1)) - (soft * logits).sum(1))
 

@@ -14,8 +14,8 @@ from structsmooth.errors import InvalidInputError
 lightgbm = pytest.importorskip("lightgbm")
 
 # LightGBM counts the rows of a leaf by their share of its Hessian, rounded, and
-# refuses leaves of too few. Repeated rows count more often, so a limit on the Hessian
-# takes the place of those on counts. All else is its default.
+# refuses leaves with too few rows. Repeated rows count more often, so a limit on the
+# Hessian replaces those on counts. All other settings are defaults.
 COMMON = {
     "num_leaves": 8,
     "min_data_in_leaf": 1,
@@ -162,7 +162,7 @@ def test_validation_is_on_hard_labels(five_digits, weighted):
         eval_set=[(X[held_out], y[held_out])],
         eval_sample_weight=[weights],
     )
-    assert list(model.evals_result_["valid_0"]) == ["multi_logloss"]  # and only ours
+    assert list(model.evals_result_["valid_0"]) == ["multi_logloss"]  # ours only
     assert len(model.evals_result_["valid_0"]["multi_logloss"]) == 3
     expected = log_loss(
         y[held_out], predict(arguments, model, X[held_out]), sample_weight=weights
@@ -177,7 +177,7 @@ def test_cross_validation_gives_each_fold_its_own_strengths(five_digits):
     folds = [(np.arange(0, len(y), 2), np.arange(1, len(y), 2))]
     soft = smooth_labels(y, strengths, 5)
 
-    def objective(scores, _):  # written down once more, with dense soft labels
+    def objective(scores, _):  # an independent implementation with dense soft labels
         p = np.exp(scores + arguments.initial_scores)
         p /= p.sum(axis=1, keepdims=True)
         return p - soft[folds[0][0]], 5 / 4 * p * (1 - p)
@@ -246,7 +246,7 @@ def test_a_class_that_does_not_occur(five_digits):
 
 
 def test_one_row():
-    # At the start the probabilities are the mean soft label, here that of the row.
+    # The initial probabilities are the mean soft label, which is that of the only row.
     objective = lightgbm_arguments([2], 0.2, 3).params["objective"]
     gradient, hessian = objective(np.array([2.0]), np.zeros((1, 3)))
     np.testing.assert_allclose(gradient, np.zeros((1, 3)), atol=1e-7)

@@ -15,9 +15,9 @@ CLASSIFIERS = {
     "xgboost": "XGBClassifier",
     "catboost": "CatBoostClassifier",
 }
-# Settings under which copied rows move neither bins nor limits; see the tests of each
-# library, which say why. LightGBM guesses how many rows are in a bin from its Hessian,
-# so that a limit on it must leave no leaf of a few rows.
+# Settings with which copied rows change neither bins nor limits; the tests of each
+# library say why. LightGBM estimates the number of rows in a bin from its Hessian, so a
+# limit on the Hessian must exclude leaves with few rows.
 PLAIN = {
     "lightgbm": {
         "n_estimators": 10,
@@ -54,7 +54,7 @@ def classifier(library, **parameters):
 
 
 def uneven(y, n_classes, seed=3):
-    """Return soft labels that differ in strength and in where the mass goes."""
+    """Return soft labels that differ in strength and in how the mass is spread."""
     drawn = np.random.default_rng(seed).dirichlet(np.full(n_classes, 0.5), len(y))
     return 0.6 * np.eye(n_classes)[y] + 0.4 * drawn
 

@@ -13,8 +13,8 @@ from structsmooth.errors import InvalidInputError
 
 xgboost = pytest.importorskip("xgboost")
 
-# Split at any value, so that repeated rows cannot move the bins. What is left of the
-# differences is float32, in which XGBoost computes.
+# Split at any value, so that repeated rows cannot change the bins. The remaining
+# differences come from float32, in which XGBoost computes.
 COMMON = {"max_depth": 3, "tree_method": "exact", "nthread": 1}
 OWN = {**COMMON, "objective": "multi:softprob", "num_class": 5}
 
@@ -160,7 +160,7 @@ def test_a_grid_search_in_processes_with_one_strength_for_all(five_digits):
         n_jobs=2,
     ).fit(X, y)
     assert search.best_params_ == {"max_depth": 3}
-    # Five steps of 0.3 towards labels with 0.8 on top stay well below it.
+    # Five steps of 0.3 toward labels with a largest value of 0.8 stay well below it.
     assert search.predict_proba(X).max() < 0.85
 
 

@@ -1,6 +1,6 @@
 """Reports of several kinds of data, and a browser to open them in.
 
-Not part of the plain test run: `make test-browser` brings Chromium and runs this.
+These are not part of `make test`: `make test-browser` installs Chromium and runs them.
 """
 
 import os
@@ -32,7 +32,7 @@ OPTIONS = (
 
 
 def binary_data():
-    """Six Gaussians a class in the plane, with names that are not to be believed."""
+    """Six Gaussians per class in two dimensions, with class names that contain HTML."""
     generator = np.random.default_rng(3)
     means = generator.uniform(0, 12, (2, 6, 2))
     y = generator.integers(0, 2, 3000)
@@ -63,7 +63,7 @@ def census_data():
 
 @pytest.fixture(scope="session")
 def reports(tmp_path_factory):
-    """The addresses of the reports by name."""
+    """The addresses of the reports, by name."""
     folder = tmp_path_factory.mktemp("reports")
     makers = {
         "binary": binary_data,
@@ -105,7 +105,7 @@ def chromium(tmp_path_factory):
 
 @pytest.fixture
 def visit(chromium, reports):
-    """Open a report in a window of some width; no console message may be left."""
+    """Open a report in a window of some width, and check the console for messages."""
 
     def open_report(name, width=1200, dark=False, mobile=False):
         chromium.execute_cdp_cmd(
@@ -120,7 +120,7 @@ def visit(chromium, reports):
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
         chromium.get(reports[name])
-        # Drawn by an observer, so two frames later.
+        # An observer draws it two frames later.
         chromium.execute_async_script(
             "const done = arguments[0];"
             "requestAnimationFrame(() => requestAnimationFrame(done));"

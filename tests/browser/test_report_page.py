@@ -30,7 +30,7 @@ def scroll_to(browser, element):
 
 
 def click(browser, element):
-    """Click as a person does, after scrolling there."""
+    """Scroll to an element and click on it."""
     scroll_to(browser, element)
     element.click()
 
@@ -43,7 +43,7 @@ def shown_rows(browser):
 
 
 def colors_of(browser, canvas):
-    """Return how many colors a canvas has, and its pixels as a fingerprint."""
+    """Return the number of colors in a canvas, and a fingerprint of its pixels."""
     return browser.execute_script(
         "const canvas = document.getElementById(arguments[0]);"
         "const copy = new OffscreenCanvas(canvas.width, canvas.height);"
@@ -69,7 +69,7 @@ def test_everything_is_drawn(visit, name, dark):
     assert colors_of(browser, "overlap-canvas")[0] > 1
     n_clusters = len(shown_rows(browser))
     assert len(all_of(browser, "#strengths-chart .dot")) == n_clusters
-    # Six rows do not have ten neighbors each, and the page says so.
+    # Six rows have fewer than ten neighbors each, and the page says so.
     assert bool(all_of(browser, "#samples-list li")) == (name != "tiny")
     assert "No row is ranked" in one(browser, "#samples").text or name != "tiny"
     assert one(browser, "#verdict-title").text.endswith("%.")
@@ -110,7 +110,7 @@ def test_the_table_sorts_by_every_heading_both_ways(visit, name):
             click(browser, heading.find_element(By.TAG_NAME, "button"))
             direction = heading.get_attribute("aria-sort")
             shown = shown_rows(browser)
-            if key not in ("size", "cluster"):  # the others come last, either way
+            if key not in ("size", "cluster"):  # the others come last both ways
                 marks = [row["little"] for row in shown]
                 assert marks == sorted(marks)
                 shown = [row for row in shown if row["little"] == "0"]

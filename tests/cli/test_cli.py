@@ -2,11 +2,14 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+import typer
+from sklearn.datasets import load_digits
 from typer.testing import CliRunner
 
 from structsmooth import StructuralSmoother, fit_out_of_core, smooth_labels
@@ -178,31 +181,43 @@ UNUSABLE, UNWRITABLE, USAGE = 3, 4, 2
         (["fit", "none.npz", "-o", "o"], UNUSABLE, "there is no file none.npz"),
         (
             ["fit", "d.npz", "-o", "o", "--alpha", "0.7"],
-            UNUSABLE,
+            USAGE,
             "alpha must be below",
         ),
-        (["fit", "d.npz", "-o", "o", "--alpha", "x"], UNUSABLE, "'cautious', got 'x'"),
+        (["fit", "d.npz", "-o", "o", "--alpha", "x"], USAGE, "or 'cautious', got"),
         (
             ["fit", "d.npz", "-o", "o", "--beta", "-1"],
-            UNUSABLE,
+            USAGE,
             "beta must be a number",
         ),
-        (["fit", "d.npz", "-o", "o", "--clusters", "999"], UNUSABLE, "400 rows of X"),
-        (["fit", "d.npz", "-o", "o", "--reducer", "x"], UNUSABLE, "reducer must be"),
-        (["fit", "d.npz", "-o", "o", "--label", "z"], UNUSABLE, "no array 'z'"),
+        (["fit", "d.npz", "-o", "o", "--clusters", "999"], USAGE, "400 rows of X"),
+        (["fit", "d.npz", "-o", "o", "--reducer", "x"], USAGE, "--reducer"),
+        (["fit", "d.npz", "-o", "o", "--label", "z"], USAGE, "no array 'z'"),
         (["fit", "nan.npz", "-o", "o"], UNUSABLE, "NaN in row 3, column 1"),
         (["fit", "one.npz", "-o", "o"], UNUSABLE, "only one class"),
         (["fit", "d.npz", "-o", "d.npz"], UNWRITABLE, "it is a file, expected"),
         (["fit", "d.npz", "-o", "full"], UNWRITABLE, "it holds other files"),
         (["fit", "d.npz", "-o", "d.npz/o"], UNWRITABLE, "cannot write"),
         (["labels", "full", "-o", "l.csv"], UNUSABLE, "not a result of"),
-        (["labels", "result", "-o", "l.txt"], UNUSABLE, "must end in .csv, .npz or"),
+        (["labels", "result", "-o", "l.txt"], USAGE, "must end in .csv, .npz or"),
         (["labels", "result", "-o", "x/l.csv"], UNWRITABLE, "no such file"),
         (
             ["labels", "result", "-o", "l.npy", "--kind", "sparse"],
-            UNUSABLE,
+            USAGE,
             "write a .csv or .npz",
         ),
+        (["fit", "t.csv", "-o", "o"], USAGE, "with --label; it has a, b, y"),
+        (["fit", "t.csv", "-o", "o", "--drop", "a,z"], USAGE, "name the column"),
+        (["fit", "d.npz", "-o", "o", "--max-memory", "x"], USAGE, "such as '4GB'"),
+        (["fit", "d.npz", "-o", "o", "--regions", "x"], USAGE, "--regions"),
+        (["suspects", "none.npz"], UNUSABLE, "there is no file none.npz"),
+        (["suspects", "one.npz"], UNUSABLE, "only one class"),
+        (["suspects", "full"], UNUSABLE, "not a result of"),
+        (["suspects", "result"], UNUSABLE, "without --ignore-suspects"),
+        (["suspects", "result", "--seed", "1"], USAGE, "expected no options but"),
+        (["suspects", "d.npz", "-o", "s.txt"], USAGE, "must end in .csv"),
+        (["suspects", "d.npz", "-o", "x/s.csv"], UNWRITABLE, "no such file"),
+        (["suspects", "d.npz", "--components", "9"], USAGE, "n_components must be"),
         (["fit", "d.npz"], USAGE, "--output"),
         (["fit", "d.npz", "-o", "o", "--jobs", "many"], USAGE, "--jobs"),
         (["labels", "result", "-o", "l.csv", "--kind", "odd"], USAGE, "--kind"),
@@ -221,6 +236,7 @@ def test_errors_are_one_sentence_and_a_code(
     with_nan[3, 1] = np.nan
     np.savez("nan.npz", X=with_nan, y=y)
     np.savez("one.npz", X=X, y=np.zeros(400))
+    (tmp_path / "t.csv").write_text("a,b,y\n1,?,no\n2,,yes\n")
     if "result" in arguments:
         run_app(app, ["fit", "d.npz", "-o", "result", "-q"])
     before = sorted(p for p in tmp_path.rglob("*"))
@@ -229,9 +245,36 @@ def test_errors_are_one_sentence_and_a_code(
     assert message in got.stderr
     assert got.stdout == ""
     assert sorted(p for p in tmp_path.rglob("*")) == before
-    if code != USAGE:
+    if not got.stderr.startswith("Usage: "):
         assert got.stderr.startswith("structsmooth: ")
         assert got.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("missing", "arguments", "package"),
+    [
+        ("pyarrow", ["fit", "t.parquet", "--label", "y", "-o", "o"], "pyarrow"),
+        ("pyarrow", ["fit", "parts", "--label", "y", "-o", "o"], "pyarrow"),
+        ("lightgbm", ["compare", "d.npz", "--classifier", "lightgbm"], "lightgbm"),
+        ("jinja2", ["report", "result"], "jinja2"),
+    ],
+)
+@pytest.mark.usefixtures("data", "result")
+def test_a_missing_package_is_wrong_usage(
+    tmp_path, monkeypatch, missing, arguments, package
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "result").symlink_to(tmp_path / "out")
+    (tmp_path / "parts").mkdir()
+    for path in ("t.parquet", "parts/0.parquet"):
+        (tmp_path / path).write_bytes(b"PAR1")
+    for name in [missing, *(m for m in sys.modules if m.startswith(f"{missing}."))]:
+        monkeypatch.setitem(sys.modules, name, None)
+    before = sorted(tmp_path.rglob("*"))
+    got = run_app(app, arguments)
+    assert got.exit_code == USAGE
+    assert got.stderr.endswith(f" needs {package}: pip install {package}\n")
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_a_directory_without_write_permission(data, tmp_path):
@@ -240,7 +283,7 @@ def test_a_directory_without_write_permission(data, tmp_path):
     closed.chmod(0o555)
     is_root = os.geteuid() == 0
     data.chmod(0o644)
-    if is_root:  # root may write anywhere, so be somebody else for a moment
+    if is_root:  # root may write anywhere, so become another user for a moment
         os.seteuid(65534)
     try:
         got = run_app(app, ["fit", str(data), "-o", str(closed / "out")])
@@ -259,21 +302,110 @@ def test_a_second_fit_replaces_the_first(result, data):
     assert (result / "strengths.npy").read_bytes() != before
 
 
-HEAVY = ("numba", "sklearn", "scipy", "numpy", "torch", "pandas", "matplotlib")
+COMMANDS = typer.main.get_command(app).commands
 
 
-@pytest.mark.parametrize(
-    "arguments", [["--help"], ["fit", "--help"], ["labels", "--help"], ["--version"]]
-)
-def test_help_and_version_load_nothing_heavy(arguments):
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_shows_every_option_in_full_and_in_groups(name, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = run_app(app, [name, "--help"], terminal_width=80).stdout
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "…" not in shown
+    for parameter in COMMANDS[name].params:
+        for option in [*parameter.opts, *parameter.secondary_opts]:
+            assert re.search(rf"{option}[ ,]", shown) or option[0] != "-", option
+    groups = re.findall(r"─ (\w+) ─", shown)
+    if name == "fit":
+        groups.remove("Arguments")
+        assert sorted(groups) == ["Clusters", "Data", "Options", "Output", "Strengths"]
+    assert "Output" in groups
+
+
+LIGHT = [["--help"], ["--version"], *([name, "--help"] for name in COMMANDS)]
+# With these arguments the error is found before anything heavy is loaded.
+REFUSED = [
+    ["fit", "none.csv", "--label", "y", "-o", "o"],
+    ["fit", "none.npz", "-o", "o"],
+    ["fit", "t.csv", "-o", "o"],
+    ["fit", "t.csv", "-o", "t.csv", "--label", "b"],
+    ["fit", "t.csv", "-o", "o", "--label", "b", "--alpha", "x"],
+    ["compare", "none.csv", "--label", "y"],
+    ["suspects", "none.csv", "--label", "y"],
+    ["suspects", "none"],
+    ["report", "none"],
+    ["labels", "none", "-o", "l.csv"],
+]
+HEAVY = ("numba", "sklearn", "scipy", "joblib", "torch", "pandas", "matplotlib")
+
+
+@pytest.mark.parametrize("arguments", [*LIGHT, *REFUSED], ids=" ".join)
+def test_help_and_errors_in_the_arguments_load_nothing_heavy(arguments, tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    heavy = (*HEAVY, "numpy") if arguments in LIGHT else HEAVY
     script = (
         "import sys; from structsmooth.cli import app\n"
         f"try: app({arguments!r})\n"
-        "except SystemExit as e: assert not e.code, e.code\n"
-        f"print('LOADED', [m for m in {HEAVY!r} if m in sys.modules])"
+        f"except SystemExit as e: print('CODE', e.code or 0)\n"
+        f"print('LOADED', [m for m in {heavy!r} if m in sys.modules])"
     )
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert run.stdout.splitlines()[-1] == "LOADED []", run.stderr
+    command = [sys.executable, "-c", script]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    code, loaded = run.stdout.splitlines()[-2:]
+    assert loaded == "LOADED []", run.stderr
+    assert (code == "CODE 0") == (arguments in LIGHT), run.stderr
+
+
+@pytest.fixture
+def mistaken(overlapping, tmp_path):
+    """A table with labels changed where the classes do not overlap."""
+    X, y = overlapping
+    names = np.array(["no", "yes"])[y]
+    names[[5, 201]] = ["yes", "no"]
+    rows = [f"{a:.9g},{b:.9g},0,{c}" for (a, b), c in zip(X, names, strict=True)]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["a,b,id,y", *rows]))
+    return path
+
+
+def test_suspects_are_printed_and_written_as_a_fit_finds_them(mistaken, tmp_path):
+    of_table = [str(mistaken), "--label", "y", "--drop", "id"]
+    file, out = tmp_path / "s.csv", tmp_path / "o"
+    got = run_app(app, ["suspects", *of_table, "-o", str(file)])
+    assert got.exit_code == 0, got.stderr
+    assert re.search(r"201 +no +yes +100%", got.stdout)
+    lines = file.read_text().splitlines()
+    assert lines[0] == "row,label,likely,agreement"
+    assert {int(line.split(",")[0]) for line in lines[1:]} >= {5, 201}
+    fit = ["fit", *of_table, "-o", str(out), "-q", "--ignore-suspects"]
+    assert run_app(app, fit).exit_code == 0
+    assert file.read_bytes() == (out / "suspects.csv").read_bytes()
+    again = tmp_path / "again.csv"
+    assert run_app(app, ["suspects", str(out), "-o", str(again)]).exit_code == 0
+    assert file.read_bytes() == again.read_bytes()
+
+
+def test_suspects_of_reduced_features_are_those_of_the_fit(tmp_path):
+    X, y = load_digits(return_X_y=True)
+    y[::100] = (y[::100] + 1) % 10
+    np.savez(tmp_path / "d.npz", X=X, y=y)
+    data, out = str(tmp_path / "d.npz"), tmp_path / "o"
+    options = ["--reducer", "pca", "--seed", "3", "--json"]
+    found = json.loads(run_app(app, ["suspects", data, *options]).stdout)["suspects"]
+    smoother = StructuralSmoother(ignore_suspects=True, random_state=3).fit(X, y)
+    assert [row["row"] for row in found] == smoother.suspects_.rows.tolist()
+    assert [row["likely"] for row in found] == smoother.suspects_.likely.tolist()
+    assert [row["label"] for row in found] == y[smoother.suspects_.rows].tolist()
+    assert not out.exists()
+
+
+def test_suspects_can_be_none_and_quiet(overlapping, tmp_path):
+    X, y = overlapping
+    np.savez(tmp_path / "d.npz", X=X + 100 * y[:, np.newaxis], y=y)
+    data, file = str(tmp_path / "d.npz"), tmp_path / "s.csv"
+    assert "No label looks like" in run_app(app, ["suspects", data]).stdout
+    got = run_app(app, ["suspects", data, "-q", "-o", str(file)])
+    assert (got.exit_code, got.stdout, got.stderr) == (0, "", "")
+    assert file.read_text().strip() == "row,label,likely,agreement"
 
 
 def test_interrupting_leaves_nothing_behind(data, tmp_path, monkeypatch):
@@ -391,7 +523,7 @@ def test_a_kernel_without_a_place_for_its_cache_still_works():
 
 
 def housing(tmp_path, labels):
-    """A table of one feature, with these labels."""
+    """Return a table with one feature and these labels."""
     path = tmp_path / "table.csv"
     rows = "\n".join(f"{i % 97},{label}" for i, label in enumerate(labels))
     path.write_text(f"rooms,price\n{rows}\n")

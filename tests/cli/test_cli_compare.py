@@ -90,9 +90,10 @@ def test_a_test_set_of_its_own(table):
     [
         (["--classifier", "oracle"], 2, "oracle"),
         (["--seeds", "2"], 2, "seeds"),
-        (["--alpha", "much"], 3, "alpha"),
-        (["--criterion", "beauty"], 3, "criterion"),
-        (["--groups", "absent"], 3, "absent"),
+        (["--alpha", "0.1,much"], 2, "a number or 'auto'"),
+        (["--alpha", "0.1,0.9"], 2, "alpha must be below"),
+        (["--criterion", "beauty"], 2, "criterion"),
+        (["--groups", "absent"], 2, "absent"),
         (["--test", "nowhere.npz"], 3, "nowhere.npz"),
     ],
 )

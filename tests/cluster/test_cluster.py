@@ -1,4 +1,4 @@
-"""Regions: the rule for their number, merging, new rows, any clusterer."""
+"""Clusters: the rule for their number, merging, new rows, any clusterer."""
 
 import numpy as np
 import pytest
@@ -50,7 +50,7 @@ def test_auto_leaves_small_data_enough_rows_a_cluster(n_rows, expected):
         (1_000_000, 2, 150),
         (2_000_000, 2, 299),  # one for 6 667 rows
         (11_000_000, 2, 1649),
-        (11_000_000, 5000, 220),  # ten rows a class
+        (11_000_000, 5000, 220),  # ten rows per class
         (100_000_000, 2, 2048),
         (10**10, 2, 3232),  # 1.5 n^(1/3) again
     ],

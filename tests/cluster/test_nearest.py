@@ -1,4 +1,4 @@
-"""The nearest point: what float64 differences say, whatever float32 shortlists."""
+"""The nearest point is decided by float64, whichever points float32 shortlists."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def shortlisting(monkeypatch):
 
 
 def by_all_differences(rows, points):
-    """Sums of squares feature by feature, as promised, by plain NumPy."""
+    """Sums of squares feature by feature, as documented, in plain NumPy."""
     squared = np.zeros((len(rows), len(points)))
     for feature in range(points.shape[1]):
         value = rows[:, feature].astype(np.float64)[:, np.newaxis]

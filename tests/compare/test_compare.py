@@ -1,4 +1,4 @@
-"""The comparison: paired, resumable, and able to say no."""
+"""The comparison is paired and resumable, and can find no effect."""
 
 import json
 from functools import partial
@@ -34,7 +34,7 @@ from structsmooth.compare.trainers import describe, trainer_of
 from structsmooth.compare.verdict import conclude, describe_pair
 from structsmooth.errors import FileFormatError, InvalidInputError
 
-# Splits of small data have ties and small clusters; that is not what is tested here.
+# Splits of small data have ties and small clusters, which are not tested here.
 pytestmark = pytest.mark.filterwarnings(
     "ignore::structsmooth.errors.StructsmoothWarning"
 )
@@ -47,7 +47,7 @@ def iris():
 
 
 class Spy:
-    """A trainer that notes what it is given and predicts the labels' frequencies."""
+    """A trainer that records its arguments and predicts the labels' frequencies."""
 
     def __init__(self):
         self.calls = []
@@ -169,7 +169,7 @@ def test_uniform_smoothing_may_help_where_structural_does_not():
 
 
 def noisy_stump(X, y, strengths, random_state, **_):
-    """Train on half of the rows, drawn anew for each run, and ignore the strengths."""
+    """Train on a new random half of the rows in each run, and ignore the strengths."""
     draw = np.random.default_rng([random_state, *np.float64(strengths).view(np.int64)])
     half = draw.choice(len(y), len(y) // 2, replace=False)
     return DecisionTreeClassifier(max_depth=3, min_samples_leaf=10).fit(
@@ -178,8 +178,8 @@ def noisy_stump(X, y, strengths, random_state, **_):
 
 
 def test_it_hardly_ever_claims_that_strengths_help_a_learner_that_ignores_them():
-    # The runs of a seed differ by chance alone. Five metrics, 95 % together, two sides:
-    # 2.5 % of the comparisons may say that it helps.
+    # The runs of a seed differ by chance alone. With five metrics at 95 % together and
+    # two sides, 2.5 % of the comparisons may claim that smoothing helps.
     claims = []
     for number in range(40):
         X, y = make_blobs(200, centers=[[0, 0], [1, 1]], random_state=number)
@@ -221,7 +221,7 @@ def test_it_says_that_there_is_nothing_to_compare_in_one_cluster(iris):
     ],
 )
 def test_smoothing_by_next_to_nothing_is_no_smoothing(name, rng):
-    # Else the way that strengths take to a learner would pass for their effect.
+    # Otherwise the way strengths reach a learner would look like their effect.
     means = np.array([[0, 0], [0.5, 0], [8, 0], [0, 8], [8, 8]], dtype=float)
     y = rng.integers(0, 5, 300)
     X = np.hstack([means[y] + rng.normal(size=(300, 2)), rng.normal(size=(300, 3))])
@@ -255,7 +255,7 @@ def test_trees_on_soft_labels_are_the_classifier_at_strength_0(iris):
 
 
 def test_only_the_last_step_of_a_pipeline_sees_copied_rows(rng):
-    # Five copies of some rows and one of others would move the mean.
+    # Five copies of some rows and one of others would change the mean.
     X, y = rng.normal(size=(100, 3)), rng.integers(0, 5, 100)
     strengths = np.where(X[:, 0] > 0, 0.3, 0.0)
     scaler = StandardScaler()
@@ -385,7 +385,7 @@ def test_only_validation_rows_choose():
         smoother=StructuralSmoother(n_clusters=2),
     )
     assert result.chosen_alphas() == {0.05: 3}
-    # ln 2 on the test rows, although the other choice would have had less.
+    # ln 2 on the test rows, although the other choice would have had a lower NLL.
     assert result.values("uniform", "nll") == pytest.approx(np.log(2.0))
 
 

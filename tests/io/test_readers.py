@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from structsmooth.errors import FileFormatError
+from structsmooth import fit_out_of_core
+from structsmooth.errors import FileFormatError, FileOptionError
 from structsmooth.io.readers import read_dataset
 
 TABLE = "a,kind,b\n1,cat,0.5\n2,dog,-1e3\n3,cat,7\n"
@@ -57,6 +58,30 @@ def test_a_table_without_header_counts_its_columns(write):
 def test_columns_can_be_left_out(write):
     data = read_dataset(write("t.csv", TABLE), label="b", drop=["kind"])
     assert data.X.tolist() == [[1], [2], [3]]
+
+
+def test_columns_to_leave_out_can_be_separated_by_commas(write):
+    path = write("t.csv", 'a,b,"c, d",e,y\n1,2,3,4,0\n5,6,7,8,1\n')
+    for drop in (["a,b"], ["a, b"], ["a", "b"]):
+        assert read_dataset(path, label="y", drop=drop).feature_names == ["c, d", "e"]
+    data = read_dataset(path, label="y", drop=["c, d", "a,e"])
+    assert data.feature_names == ["b"]
+    with pytest.raises(FileOptionError, match="no column 'x'; it has a, b, c, d, e, y"):
+        read_dataset(path, label="y", drop=["a,x"])
+
+
+def test_a_table_without_label_says_so_before_anything_else(write, tmp_path):
+    message = "without labels: name the column with --label; it has a, kind, b"
+    for text in (TABLE, TABLE + "4,,NA\n"):
+        with pytest.raises(FileOptionError, match=message):
+            read_dataset(write("t.csv", text), drop=["other"])
+    frame = pd.DataFrame({"a": [1, 2], "kind": ["c", None], "b": ["x", "y"]})
+    frame.to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(FileOptionError, match=message):
+        read_dataset(tmp_path / "t.parquet")
+    with pytest.raises(FileOptionError, match=message):
+        fit_out_of_core(tmp_path / "t.parquet", tmp_path / "o")
+    assert not list(tmp_path.glob("o*"))
 
 
 def test_labels_of_several_chunks_stay_with_their_rows(write, monkeypatch):

@@ -85,7 +85,7 @@ def test_expanded_rows_carry_the_soft_labels():
 def test_every_form_spreads_the_mass_alike():
     y, strengths = np.array([0, 2, 1]), np.array([0.0, 0.25, 0.6])
     spread = np.array([[0.0, 0.9, 0.1], [0.3, 0.0, 0.7], [1.0, 0.0, 0.0]])
-    # Nothing leaves the first; a quarter goes from 2 to 0; 0.18 and 0.42 from 1.
+    # The first keeps its mass; a quarter goes from 2 to 0; 0.18 and 0.42 go from 1.
     expected = [[1.0, 0.0, 0.0], [0.25, 0.0, 0.75], [0.18, 0.4, 0.42]]
     soft = smooth_labels(y, strengths, 3, spread)
     np.testing.assert_allclose(soft, expected)

@@ -1,4 +1,4 @@
-"""The smoothed mass goes to the classes that overlap, if so chosen."""
+"""With spread="overlap", the smoothed mass goes to the classes that overlap."""
 
 import numpy as np
 import pytest
@@ -20,8 +20,8 @@ def two_pairs(rng, n=200):
 
 
 def test_shares_by_hand():
-    # Class 0 has 15 edges to class 1 and none to class 2. Led by five edges' worth of
-    # even shares, 2.5 each: 17.5 and 2.5 of 20.
+    # Class 0 has 15 edges to class 1 and none to class 2. Even shares count as much as
+    # five edges, 2.5 each: 17.5 and 2.5 of 20.
     crossing = np.array([[0, 15, 0], [15, 0, 0], [0, 0, 0]])
     even = (1.0 - np.eye(3)) / 2.0
     found = shares(crossing, even)
@@ -30,7 +30,7 @@ def test_shares_by_hand():
 
 
 def test_shares_of_neighbors_by_hand():
-    # Row 0 of class 0: neighbors of classes 1, 1, 0. Led by 5 x (1/2, 1/2) on 1 and 2:
+    # Row 0 of class 0: neighbors of classes 1, 1, 0. With 5 x (1/2, 1/2) on 1 and 2:
     # 4.5 and 2.5 of 7. Row 1 of class 2 has one neighbor, of class 1: 2.5 and 3.5 of 6.
     near = np.array([[1, 2, 3], [1, NOBODY, NOBODY]])
     labels = np.array([2, 1, 1, 0])

@@ -1,4 +1,4 @@
-"""Metrics on hard labels: by hand, against other libraries, and by enumeration."""
+"""Metrics on hard labels, compared with other libraries and with direct computation."""
 
 from itertools import permutations
 from math import log
@@ -30,7 +30,7 @@ KEYS += ["aurc", "e_aurc", "risk_at_80"]
 
 @pytest.fixture
 def predictions(rng):
-    """A thousand samples of five classes; too sure when sure, else not sure enough."""
+    """A thousand samples of five classes, some overconfident, some underconfident."""
     table = rng.dirichlet(np.full(5, 0.4), 1000)
     sharp = table**3 / (table**3).sum(axis=1, keepdims=True)
     truth = 0.75 * sharp + 0.25 / 5
@@ -103,8 +103,8 @@ def test_equal_probabilities_predict_the_first_class():
 
 
 def test_bins_of_equal_width_include_their_upper_ends():
-    # Two bins, one sample right at 0.5 and one wrong at 0.6: apart, |0.5| + |0.6|,
-    # while in one bin they would make up for each other, |0.5 - 0.6|.
+    # Two bins, one sample right at 0.5 and one wrong at 0.6: separately |0.5| + |0.6|,
+    # while in one bin they would partly cancel, |0.5 - 0.6|.
     y, table = [0, 1], [[0.5, 0.5], [0.6, 0.4]]
     got = expected_calibration_error(y, table, n_bins=2)
     assert got == pytest.approx((0.5 + 0.6) / 2)
@@ -417,12 +417,16 @@ EVERY = [
 @pytest.mark.parametrize(
     ("y", "probabilities", "message"),
     [
-        ([0, 1], [[2.5, -1.0], [0.1, 0.3]], "between 0 and 1, got -1 to 2.5"),
-        ([0, 1], [[1.0, 0.0], [0.3, 0.3]], "sum to 1, but row 1 sums to 0.6"),
-        ([0, 1], [[0.9, 0.9], [0.5, 0.5]], "but row 0 sums to 1.8"),
-        ([0, 1], [[1.0, 0.0], [np.nan, 0.3]], "finite, but row 1 has NaN or inf"),
-        ([0, 1], [0.5, np.inf], "finite, but row 1"),
-        ([0, 1], [0.5, 1.1], "between 0 and 1"),
+        ([0, 1], [[2.5, -1.0], [0.1, 0.3]], "row 0 has -1 to 2.5 with the sum 1.5"),
+        (
+            [0, 1],
+            [[1.0, 0.0], [0.3, 0.3]],
+            "sum to 1 .*row 1 has 0.3 to 0.3 with the sum 0.6",
+        ),
+        ([0, 1], [[0.9, 0.9], [0.5, 0.5]], "row 0 has 0.9 to 0.9 with the sum 1.8"),
+        ([0, 1], [[1.0, 0.0], [np.nan, 0.3]], "finite .* row 1 has nan to nan"),
+        ([0, 1], [0.5, np.inf], "finite .* row 1 has -inf to inf"),
+        ([0, 1], [0.5, 1.1], "row 1 has -0.1 to 1.1"),
         ([0, 2], [0.5, 0.5], r"class numbers 0 to 1 \(n_classes=2\), got 2"),
         ([0, 1], [[0.5], [0.5]], r"shape \(n, K\).*got shape \(2, 1\)"),
         ([0, 1], np.full((2, 2, 2), 0.5), r"got shape \(2, 2, 2\)"),
@@ -448,12 +452,15 @@ def test_bad_input_is_refused_in_one_sentence(function, y, probabilities, messag
         (lambda d: expected_calibration_error(*d, n_bins=0), "n_bins must be a whole"),
         (lambda d: expected_calibration_error(*d, bins="area"), "bins must be one of"),
         (lambda d: evaluate(*d, n_bins=1.5), "n_bins must be a whole number"),
-        (lambda d: risk_at_coverage(*d, 0), "coverage must be a number above 0"),
-        (lambda d: risk_at_coverage(*d, 1.01), "up to 1, got 1.01"),
+        (
+            lambda d: risk_at_coverage(*d, 0),
+            "coverage must be above 0 and at most 1, got 0",
+        ),
+        (lambda d: risk_at_coverage(*d, 1.01), "at most 1, got 1.01"),
         (lambda d: risk_at_coverage(*d, np.nan), "got nan"),
-        (lambda d: risk_at_coverage(*d, [0.5]), "coverage must be one number"),
-        (lambda d: risk_at_coverage(*d, "most"), "coverage must be numbers"),
-        (lambda d: negative_log_likelihood(*d, clip=1), "clip must be a number from 0"),
+        (lambda d: risk_at_coverage(*d, [0.5]), "coverage must be a number"),
+        (lambda d: risk_at_coverage(*d, "most"), "coverage must be a number"),
+        (lambda d: negative_log_likelihood(*d, clip=1), "clip must be below 1, got 1"),
         (lambda d: negative_log_likelihood(*d, clip=-0.1), "got -0.1"),
         (lambda d: area_under_risk_coverage(*d, [1.0]), "each of the 2 samples"),
         (lambda d: area_under_risk_coverage(*d, [1.0, np.nan]), "got NaN"),

@@ -1,4 +1,4 @@
-"""What the tests of data larger than memory share."""
+"""Fixtures for the tests of data larger than memory."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from structsmooth.outofcore import plan
 
 @pytest.fixture
 def _small_blocks(monkeypatch):
-    """Blocks of 16 rows or more and pieces of a few: hundreds of them."""
+    """Use hundreds of small blocks (at least 16 rows) and small pieces."""
     monkeypatch.setattr(plan, "BLOCK_NUMBERS", 1)
     monkeypatch.setattr(plan, "LEAST_BLOCK_ROWS", 16)
     monkeypatch.setattr(plan, "MOST_PIECE_BYTES", 50_000)

@@ -1,4 +1,4 @@
-"""What is refused, how much memory is taken, and the command."""
+"""Refused inputs, memory use, and the command."""
 
 import json
 import os
@@ -81,7 +81,7 @@ def test_bad_rows_and_labels_are_named(tmp_path, files):
     (tmp_path / "t.csv").write_text("a,y\n1,x\n2,\n")
     with pytest.raises(FileFormatError, match="label of row 2 is missing"):
         fit_out_of_core(tmp_path / "t.csv", tmp_path / "v", label="y")
-    # Nothing to resume, and so nothing left.
+    # There is nothing to resume, so no files are left.
     assert not [p for p in "opqrstuv" if list(tmp_path.glob(f"{p}*spill"))]
     assert not [p for p in "opqrstuv" if (tmp_path / p).exists()]
 
@@ -170,7 +170,7 @@ def test_the_command_reads_in_pieces_what_exceeds_the_limit(tmp_path, files):
         + arguments,
     )
     assert "memory" not in json.loads(got.stdout)
-    # The rows of the result, and others, get their labels as always.
+    # The fitted rows, and new rows, get their labels as after any fit.
     got = run_app(
         app, ["labels", str(tmp_path / "o"), "-o", str(tmp_path / "l.npy"), "-q"]
     )
@@ -190,7 +190,7 @@ def test_the_command_shows_the_table_and_exits_with_codes(tmp_path, files, monke
     assert "Bayes error" in got.stdout
     assert "spanning trees" in got.stderr
     got = run_app(app, [*common, "-q", "--max-memory", "1kB"])
-    assert (got.exit_code, got.stderr.count("\n")) == (3, 1)
+    assert (got.exit_code, got.stderr.count("\n")) == (2, 1)
     assert "max_memory must be at least" in got.stderr
     monkeypatch.setattr("os.posix_fallocate", no_space)
     got = run_app(app, [*common, "-q", "--seed", "1"])

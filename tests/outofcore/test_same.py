@@ -1,4 +1,4 @@
-"""Data larger than memory give what a fit in memory gives."""
+"""A fit out of core gives the same result as a fit in memory."""
 
 import json
 
@@ -27,7 +27,7 @@ def test_given_the_same_clusters_the_strengths_are_those_of_memory_to_the_bit(
         0.1, "auto", n_clusters=9, random_state=3, n_components=5
     )
     found = fit_out_of_core(path, tmp_path / "o", labels=labels, smoother=settings)
-    # The same reduction, a block at a time, and the same clusters; all else by itself.
+    # The same reduction, block by block, and the same clusters; the rest is a new fit.
     reduced = np.concatenate(
         [
             found.structure_.reduction.transform(X[i : i + 16])

@@ -1,4 +1,4 @@
-"""Interrupted, killed, or without room: resumed, and never half-written."""
+"""After interruption, a kill or a full disk, a fit resumes; no output is incomplete."""
 
 import subprocess
 import sys
@@ -162,7 +162,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_no_half(
     assert not list((tmp_path / "o.spill").glob("*.part"))
     found = fit_out_of_core(
         path, tmp_path / "o", labels=labels
-    )  # with room, it goes on
+    )  # with enough space, the fit resumes
     assert len(found.sample_strengths_) == 1000
 
 

@@ -75,7 +75,7 @@ def test_standardizes_by_feature_or_channel(rng, images):
     np.testing.assert_allclose(by_feature.mean, X.mean(axis=0))
     np.testing.assert_allclose(by_feature.scale[:2], X[:, :2].std(axis=0))
     assert by_feature.scale[2] == 1.0
-    inputs = by_feature.to_input(X, torch.float64)
+    inputs = by_feature.to_input(X)
     np.testing.assert_allclose(inputs.mean(0), 0.0, atol=1e-14)
     np.testing.assert_allclose(by_feature.from_output(inputs), X)
 
@@ -83,7 +83,7 @@ def test_standardizes_by_feature_or_channel(rng, images):
     by_channel = Standardization.fit(rows, (7, 6, 3))
     np.testing.assert_allclose(by_channel.mean, images.mean(axis=(0, 1, 2)))
     np.testing.assert_allclose(by_channel.scale, images.std(axis=(0, 1, 2)))
-    inputs = by_channel.to_input(rows, torch.float64)
+    inputs = by_channel.to_input(rows)
     assert inputs.shape == (50, 3, 7, 6)
     pixel = (images[9, 2, 5, 1] - by_channel.mean[1]) / by_channel.scale[1]
     assert float(inputs[9, 1, 2, 5]) == pytest.approx(pixel)
@@ -190,7 +190,7 @@ def test_validation_rows_are_not_trained_on(rng):
     assert errors[held_out].mean() == pytest.approx(
         min(coder.validation_loss_curve_), rel=1e-5
     )
-    # In another order they leave the network as it is.
+    # Their order does not change the network.
     turned = X.copy()
     turned[held_out] = X[held_out[::-1]]
     codes = small(validation_fraction=0.25).fit(turned).transform(X)
@@ -221,7 +221,7 @@ def test_in_a_pipeline_with_names():
     X, y = load_digits(return_X_y=True, as_frame=True)
     coder = small(16, hidden_sizes=(64,), max_epochs=5)
     model = make_pipeline(coder, LogisticRegression(max_iter=1000)).fit(X, y)
-    assert model.score(X, y) > 0.6  # guessing: 0.1
+    assert model.score(X, y) > 0.6  # guessing gives 0.1
     frame = clone(coder).set_output(transform="pandas").fit_transform(X)
     assert isinstance(frame, pd.DataFrame)
     assert frame.columns[3] == "autoencoder3"

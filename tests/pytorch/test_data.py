@@ -148,8 +148,8 @@ def test_one_strength_serves_all_samples():
         (plain(), np.zeros((N, 3)), r"each of the 20 items .* got shape \(20, 3\)"),
         (plain(), STRENGTHS + 0.9, "strengths must lie between 0 and 1"),
         (plain(), "auto", "strengths must be numbers, got str"),
-        (Stream(), STRENGTHS, "got the iterable data set Stream"),
-        (Endless(), STRENGTHS, "Endless has no length"),
+        (Stream(), STRENGTHS, "a length and items by number, got Stream"),
+        (Endless(), STRENGTHS, "a length and items by number, got Endless"),
     ],
 )
 def test_what_does_not_fit_is_refused(dataset, strengths, message):

@@ -1,4 +1,4 @@
-"""The loss, against PyTorch's own in every case that it has."""
+"""The loss, compared with PyTorch's own wherever PyTorch has one."""
 
 import math
 import os
@@ -17,10 +17,10 @@ pytest.importorskip("torch")
 import torch
 import torch.nn.functional as F  # noqa: N812
 
-from structsmooth.torch import fused, rows, structural_cross_entropy
+from structsmooth.torch import cross_entropy, row_kernel, structural_cross_entropy
 
 REDUCTIONS = ["none", "mean", "sum"]
-# Positions of the classes as in F.cross_entropy; 1024 numbers are a chunk of a row.
+# Shapes as in F.cross_entropy, with classes second; a chunk of a row has 1024 numbers.
 SHAPES = [(6, 5), (4, 2), (3, 1024), (3, 1025), (2, 2500), (3, 5, 4), (2, 7, 3, 2)]
 
 
@@ -34,7 +34,7 @@ def case(shape, seed=0, dtype=torch.float32):
 
 
 def soft_target(target, strengths, n_classes):
-    """The smoothed label of each position, classes second, from the NumPy side."""
+    """The smoothed label of each position, classes second, computed with NumPy."""
     soft = smooth_labels(target.flatten(), strengths.double().flatten(), n_classes)
     return torch.from_numpy(soft).reshape(*target.shape, n_classes).movedim(-1, 1)
 
@@ -122,10 +122,10 @@ def test_pytorchs_operations_do_what_the_kernel_does(monkeypatch):
     target[1] = -100
     for reduction in REDUCTIONS:
         options = {"weight": weight, "reduction": reduction}
-        monkeypatch.setattr(fused, "LITTLE_WORK", 2**19)
+        monkeypatch.setattr(cross_entropy, "LITTLE_WORK", 2**19)
         kernel = structural_cross_entropy(logits, target, strengths, **options)
-        monkeypatch.setattr(fused, "LITTLE_WORK", 0)
-        monkeypatch.setattr(fused, "FEW_THREADS", 0)
+        monkeypatch.setattr(cross_entropy, "LITTLE_WORK", 0)
+        monkeypatch.setattr(cross_entropy, "FEW_THREADS", 0)
         operations = structural_cross_entropy(logits, target, strengths, **options)
         assert_same(operations, kernel, logits)
 
@@ -190,13 +190,18 @@ def test_logits_in_any_memory_order():
 # Derivatives
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("reduction", REDUCTIONS)
 @pytest.mark.parametrize("shape", [(4, 5), (2, 3, 2)])
-def test_first_and_second_derivatives_are_right(shape, reduction):
+def test_first_and_second_derivatives_are_right(shape, reduction, weighted):
     logits, target, strengths = case(shape, dtype=torch.float64)
+    options = {"reduction": reduction}
+    if weighted:
+        options["weight"] = torch.linspace(0.5, 2.0, shape[1])
+        target[1] = -100
 
     def loss(x):
-        return structural_cross_entropy(x, target, strengths, reduction=reduction)
+        return structural_cross_entropy(x, target, strengths, **options)
 
     assert torch.autograd.gradcheck(loss, logits)
     assert torch.autograd.gradgradcheck(loss, logits)
@@ -211,14 +216,18 @@ def test_strengths_and_weights_can_be_differentiated_too():
     )
 
 
-def test_a_second_backward_pass_finds_the_same_gradient():
+def test_further_backward_passes_find_the_same_gradient():
     logits, target, strengths = case((6, 5))
     loss = structural_cross_entropy(logits, target, strengths)
     (first,) = torch.autograd.grad(loss, logits, retain_graph=True)
     kept = first.clone()
-    (second,) = torch.autograd.grad(3 * loss, logits)
+    (again,) = torch.autograd.grad(loss, logits, retain_graph=True)
+    (threefold,) = torch.autograd.grad(3 * loss, logits, retain_graph=True)
+    (differentiable,) = torch.autograd.grad(loss, logits, create_graph=True)
     assert torch.equal(first, kept)
-    torch.testing.assert_close(second, 3 * first)
+    assert torch.equal(again, kept)
+    torch.testing.assert_close(threefold, 3 * first)
+    torch.testing.assert_close(differentiable, first)
 
 
 def test_logits_may_change_after_the_loss():
@@ -323,7 +332,7 @@ def test_autocast_is_as_pytorchs():
 
 
 def test_values_on_another_device_are_not_looked_at(monkeypatch):
-    # The "meta" device stands for a GPU, which would have to be waited for.
+    # The "meta" device stands in for a GPU, which would force a synchronization.
     monkeypatch.setattr(torch, "aminmax", lambda _: pytest.fail("looked at values"))
     monkeypatch.setattr(torch.Tensor, "item", lambda _: pytest.fail("waited"))
     logits = torch.empty(4, 5, device="meta", requires_grad=True)
@@ -468,7 +477,7 @@ def test_smoothing_onto_a_masked_class_costs_infinitely_much(tracked):
     torch.testing.assert_close(loss, expected)
 
 
-# A processor's own NaN, as from 0/0, is the negative one.
+# The NaN that a processor produces, as from 0/0, has a negative sign.
 @pytest.mark.parametrize("value", [math.nan, -math.nan, math.inf])
 @pytest.mark.parametrize("strength", [0.2, [0.0, 0.0]])
 def test_what_is_not_a_number_stays_so(value, strength):
@@ -496,7 +505,7 @@ def test_the_kernels_exponential_is_right_to_the_last_digit_but_one():
     x = -np.geomspace(1e-9, 87.0, 100_000, dtype=np.float32)
     x = np.append(x, np.float32([0.0, -87.5, -1e30, -np.inf]))
     got = np.empty_like(x)
-    rows._exponentials(x, np.float32(0.0), got)
+    row_kernel._exponentials(x, np.float32(0.0), got)
     expected = np.exp(x.astype(np.float64))
     np.testing.assert_allclose(got[:-3], expected[:-3], rtol=1.2e-7)
     assert got[-4] == 1.0
@@ -581,8 +590,11 @@ TARGET = torch.tensor([0, 1, 2, 0])
         ({"target": [0, 1, 2, 0]}, "must be tensors, got Tensor and list"),
         ({"target": torch.zeros(4, 3), "ignore_index": 0}, "ignore_index=0 applies to"),
         ({"logits": torch.zeros(4, 1)}, "at least two classes"),
-        ({"logits": torch.zeros(4, 3, dtype=torch.int64)}, "floating numbers"),
-        ({"logits": torch.tensor(1.0)}, "logits must be floating numbers of shape"),
+        ({"logits": torch.zeros(4, 3, dtype=torch.int64)}, "floating-point numbers"),
+        (
+            {"logits": torch.tensor(1.0)},
+            "logits must be floating-point numbers of shape",
+        ),
         ({"reduction": "max"}, "reduction must be 'none', 'mean' or 'sum', got 'max'"),
         ({"weight": torch.ones(4)}, "each of the 3 classes, got .4"),
         ({"weight": [1.0, 1.0, 1.0]}, "each of the 3 classes, got list"),

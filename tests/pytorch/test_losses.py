@@ -72,7 +72,7 @@ def test_validation_is_not_smoothed(logits, strengths):
     criterion = StructuralCrossEntropyLoss(strengths).eval()
     expected = F.cross_entropy(logits, TARGET)
     assert torch.equal(criterion(logits, TARGET), expected)
-    # What belongs to training samples is not even looked up.
+    # The strengths of training samples are not even looked up.
     assert torch.equal(criterion(logits, TARGET, index=[99, 98, 97]), expected)
     assert torch.equal(criterion(logits, TARGET, 0.5), expected)
 
@@ -96,9 +96,9 @@ def test_validation_is_smoothed_if_asked_for(logits):
         (0.3, {"index": [0, 1, 2]}, "made with one strength for all"),
         (STRENGTHS, {"index": [0, 1, 5]}, "from 0 to 4, .* got 0 to 5"),
         (STRENGTHS, {"index": [0, 1, -1]}, "from 0 to 4, .* got -1 to 1"),
-        (STRENGTHS, {"index": [0.0, 1.0, 2.0]}, "one whole number a sample"),
-        (STRENGTHS, {"index": [True, False, True]}, "one whole number a sample"),
-        (STRENGTHS, {"index": [[0, 1, 2]]}, "one whole number a sample"),
+        (STRENGTHS, {"index": [0.0, 1.0, 2.0]}, "one whole number for each sample"),
+        (STRENGTHS, {"index": [True, False, True]}, "one whole number for each sample"),
+        (STRENGTHS, {"index": [[0, 1, 2]]}, "one whole number for each sample"),
         (STRENGTHS, {"index": [0, 1]}, r"of shape \(3,\), got shape \(2,\)"),
     ],
 )
@@ -113,8 +113,11 @@ def test_training_is_never_silently_unsmoothed(logits, strengths, given, message
     [
         ({"strengths": [0.1, 1.2]}, "strengths must lie between 0 and 1, got 0.1 to 1"),
         ({"strengths": -0.1}, "strengths must lie between 0 and 1, got -0.1"),
-        ({"strengths": np.zeros((2, 2))}, r"one a sample, got shape \(2, 2\)"),
-        ({"strengths": []}, r"one a sample, got shape \(0,\)"),
+        (
+            {"strengths": np.zeros((2, 2))},
+            r"one number for each sample, got shape \(2, 2\)",
+        ),
+        ({"strengths": []}, r"one number for each sample, got shape \(0,\)"),
         ({"strengths": "auto"}, "strengths must be numbers, got str"),
         ({"reduction": "average"}, "reduction must be one of"),
         ({"ignore_index": 1.5}, "ignore_index must be a whole number"),

@@ -1,4 +1,4 @@
-"""Features from a first model, each sample by one that did not train on it."""
+"""Out-of-fold outputs: each sample is predicted by a model not trained on it."""
 
 import numpy as np
 import pytest
@@ -20,8 +20,8 @@ def error_of(outputs, y):
 
 
 def test_labels_learned_by_heart_do_not_show(rng):
-    # Random labels, which such a network can learn by heart: one that had seen them
-    # would be right almost always, one that has not half of the time.
+    # Random labels, which such a network can memorize: a network that had seen them
+    # would be right almost always, one that has not, half of the time.
     X, y = rng.normal(size=(200, 8)), rng.integers(0, 2, size=200)
     outputs = out_of_fold_outputs(
         perceptron(), X, y, epochs=60, learning_rate=0.01, random_state=0
@@ -29,30 +29,47 @@ def test_labels_learned_by_heart_do_not_show(rng):
     assert 0.35 < error_of(outputs, y) < 0.65
 
 
-def test_every_row_is_embedded_by_a_model_of_the_other_folds():
-    seen = []
+@pytest.fixture
+def watched():
+    """A class of networks that note which rows they see, and a list of them."""
+    models = []
 
-    class Watching(torch.nn.Module):
+    class Watched(torch.nn.Module):
         def __init__(self):
             super().__init__()
             self.inner = torch.nn.Linear(1, 2)
             self.trained, self.embedded = set(), set()
-            seen.append(self)
+            models.append(self)
 
         def forward(self, rows):
-            (self.trained if self.training else self.embedded).update(
-                rows[:, 0].tolist()
-            )
+            seen = self.trained if self.training else self.embedded
+            seen.update(rows[:, 0].int().tolist())
             return self.inner(rows / 100.0)
 
-    X = np.arange(40.0)[:, None]
-    y = np.arange(40) % 2
-    out_of_fold_outputs(Watching, X, y, n_folds=4, epochs=1, random_state=0)
-    assert len(seen) == 4
-    for model in seen:
+    return Watched, models
+
+
+def test_every_row_is_embedded_by_a_model_of_the_other_folds(watched):
+    build, models = watched
+    X, y = np.arange(40.0)[:, None], np.arange(40) % 2
+    # A network may come in evaluation mode, as a pretrained one does.
+    out_of_fold_outputs(
+        lambda: build().eval(), X, y, n_folds=4, epochs=1, random_state=0
+    )
+    assert len(models) == 4
+    for model in models:
         assert len(model.embedded) == 10
         assert model.trained == set(range(40)) - model.embedded
-    assert set.union(*(model.embedded for model in seen)) == set(range(40))
+    assert set.union(*(model.embedded for model in models)) == set(range(40))
+
+
+def test_groups_stay_together(watched):
+    build, models = watched
+    X, y, groups = np.arange(60.0)[:, None], np.arange(60) % 2, np.arange(60) // 6
+    out_of_fold_outputs(build, X, y, groups=groups, n_folds=5, epochs=1, random_state=0)
+    for model in models:
+        rows = np.array(sorted(model.embedded))
+        assert np.isin(groups, groups[rows]).sum() == len(rows)
 
 
 def test_outputs_are_log_probabilities_that_tell_the_classes_apart(rng):
@@ -65,32 +82,6 @@ def test_outputs_are_log_probabilities_that_tell_the_classes_apart(rng):
     assert outputs.dtype == np.float32
     np.testing.assert_allclose(np.exp(outputs).sum(axis=1), 1.0, atol=1e-5)
     assert error_of(outputs, (y == "yes").astype(int)) < 0.08
-
-
-def test_groups_stay_together():
-    models = []
-
-    class Watching(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.inner = torch.nn.Linear(1, 2)
-            self.embedded = set()
-            models.append(self)
-
-        def forward(self, rows):
-            if not self.training:
-                self.embedded.update(rows[:, 0].int().tolist())
-            return self.inner(rows)
-
-    groups = np.arange(60) // 6
-    X, y = np.arange(60.0)[:, None] / 60.0, np.arange(60) % 2
-    numbers = X * 60.0
-    out_of_fold_outputs(
-        Watching, numbers, y, groups=groups, n_folds=5, epochs=1, random_state=0
-    )
-    for model in models:
-        rows = np.array(sorted(model.embedded))
-        assert np.isin(groups, groups[rows]).sum() == len(rows)
 
 
 def test_the_same_seed_gives_the_same_bits_and_leaves_the_global_generator(rng):
@@ -136,6 +127,7 @@ def test_images_and_tensors_and_batch_norm_are_taken():
         ({"learning_rate": 1e30}, "a first model diverged"),
         ({"groups": [1, 2]}, "groups must have one entry for each of 20 samples"),
         ({"build": perceptron(8, 5)}, "one score for each of 2 classes, got shape"),
+        ({"build": perceptron(8, 1)}, "logits must be .* with at least two classes"),
         ({"build": lambda: 3}, "build must return a torch.nn.Module, got int"),
         ({"X": np.full((20, 8), np.nan)}, "X must have finite numbers only"),
         ({"X": np.zeros(20)}, "X must have at least 2 samples"),

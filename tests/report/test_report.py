@@ -1,4 +1,4 @@
-"""The report: the page, the JSON beside it, the command and the method."""
+"""The report: the page, its JSON file, the command and the method."""
 
 import base64
 import hashlib
@@ -17,8 +17,7 @@ from structsmooth import StructuralSmoother
 from structsmooth.cli import app
 from structsmooth.errors import InvalidInputError
 from structsmooth.report import build_report, make_view
-from structsmooth.report.figures import page_data
-from structsmooth.report.html import render_html, safe_json
+from structsmooth.report.html import page_data, render_html, safe_json
 
 run_app = CliRunner().invoke
 EVIL = ["<script>alert(1)</script>", "</script><img src=x onerror=alert(2)>"]
@@ -184,7 +183,7 @@ def test_a_report_without_rows_says_what_it_lacks(digits, tmp_path):
 
 
 class Noise:
-    """Images that do not let themselves be packed, made when they are asked for."""
+    """Incompressible images, made on access."""
 
     shape = (40_000, 48, 48, 3)
 
@@ -211,8 +210,8 @@ def test_of_a_thousand_classes_and_clusters_the_page_shows_the_most_important(
 ):
     smoother, X, y = digits
     report = build_report(smoother, make_view(smoother, X, y))
-    monkeypatch.setattr("structsmooth.report.figures.HEAT_CLASSES", 3)
-    monkeypatch.setattr("structsmooth.report.figures.MOST_CLUSTERS", 4)
+    monkeypatch.setattr("structsmooth.report.html.HEAT_CLASSES", 3)
+    monkeypatch.setattr("structsmooth.report.html.MOST_CLUSTERS", 4)
     data = page_data(report)
     crossing = [row.crossing for row in report.classes]
     assert sorted(data["heat"]["order"]) == sorted(np.argsort(crossing)[-3:].tolist())
@@ -265,18 +264,27 @@ def test_pointwise_sparse_and_odd_data_have_reports_too(overlapping, tmp_path):
     assert len(list(tmp_path.glob("*.html"))) == 5
 
 
-def test_without_jinja_one_sentence_says_what_to_install(tmp_path):
+@pytest.mark.parametrize(
+    ("missing", "package"), [("jinja2", "jinja2"), ("PIL", "Pillow")]
+)
+def test_without_the_extra_one_sentence_says_what_to_install(
+    tmp_path, missing, package
+):
     code = (
-        "import sys; sys.modules['jinja2'] = None\n"
+        f"import sys; sys.modules['{missing}'] = None\n"
+        "import numpy as np\n"
         "from structsmooth import StructuralSmoother\n"
-        "s = StructuralSmoother().fit([[0.0], [1.0], [2.0], [4.0]], [0, 0, 1, 1])\n"
-        "try:\n    s.report('r.html')\n"
-        "except ValueError as error:\n    print(error)"
+        "from structsmooth.report import make_view\n"
+        "X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) % 2\n"
+        "s, images = StructuralSmoother().fit(X, y), np.zeros((60, 96, 96))\n"
+        "assert len(make_view(s, X, y, images).pictures)\n"
+        "try:\n    s.report('r.html', X, y, images=images)\n"
+        "except ImportError as error:\n    print(error)"
     )
     got = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path
     )
-    assert "pip install 'structsmooth[report]'" in got.stdout
+    assert got.stdout.endswith(f"needs {package}: pip install {package}\n")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -341,7 +349,7 @@ def test_a_new_fit_takes_the_report_of_the_old_one_away(result, tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "code", "sentence"),
-    [("r.pdf", 3, "must end in .html"), ("no/r.html", 4, "cannot write")],
+    [("r.pdf", 2, "must end in .html"), ("no/r.html", 4, "cannot write")],
 )
 def test_a_page_that_cannot_be_written_is_one_sentence(
     result, tmp_path, name, code, sentence

@@ -1,4 +1,4 @@
-"""What a report is made of: pictures, the view of the rows, checks and the verdict."""
+"""Parts of a report: pictures, the view of the rows, checks and the verdict."""
 
 import base64
 import dataclasses
@@ -13,27 +13,13 @@ from structsmooth import StructuralSmoother, shrink_bounds
 from structsmooth.bayes_error.suspects import Suspects
 from structsmooth.errors import FileFormatError, InvalidInputError
 from structsmooth.report import build_report, make_view
-from structsmooth.report.checks import (
-    check_dimensions,
-    check_noise,
-    check_one_class_clusters,
-    check_saturation,
-    check_tiny_clusters,
-)
-from structsmooth.report.figures import pair_rows
+from structsmooth.report.checks import make_checks
+from structsmooth.report.html import pair_rows
 from structsmooth.report.pictures import (
     check_images,
     image_layout,
     make_pictures,
     png_uri,
-)
-from structsmooth.report.rowchecks import (
-    check_box,
-    check_duplicates,
-    check_mean,
-    check_rare_classes,
-    check_suspects,
-    check_ties,
 )
 from structsmooth.report.viewfile import load_view, save_view
 from structsmooth.report.words import (
@@ -91,6 +77,9 @@ def test_large_pictures_become_means_of_blocks():
     small = make_pictures(large)
     assert small.shape == (1, 48, 48, 1)
     assert small[0, 0, 0, 0] == 60
+    strip = np.full((1, 2, 97), 7, dtype=np.uint8)  # the last block is smaller
+    strip[0, :, -1] = 9
+    assert make_pictures(strip)[0, :, :, 0].tolist() == [[7] * 32 + [9]]
 
 
 def test_images_that_are_none_or_too_few_are_refused():
@@ -249,10 +238,11 @@ def bounds(
 
 
 def smoother_of(*clusters, **values):
+    clusters = clusters or (bounds(),)
     sizes = np.array([c.n_samples for c in clusters], dtype=float)
     centers = np.zeros((len(clusters), values.pop("n_dimensions", 2)))
     regions = SimpleNamespace(centers=centers, n_merged=0)
-    overlap = values.pop("sample_errors", None)
+    overlap = values.pop("sample_errors", np.ones(2))
     facts = {
         "cluster_bounds_": list(clusters),
         "cluster_weights_": sizes / sizes.sum(),
@@ -263,24 +253,32 @@ def smoother_of(*clusters, **values):
         "ties": "index",
         "alpha_": 0.1,
         "sample_strengths_": np.array([0.05, 0.15]),
-        "bayes_error_": np.array([0.0, 0.1]),
+        "bayes_error_bounds_": clusters[0],
+        "suspects_": None,
     }
-    if clusters:
-        facts["bayes_error_bounds_"] = clusters[0]
     return SimpleNamespace(**(facts | values))
 
 
+def check(key, smoother, view=None, shrinkage=None):
+    """Return the answer to one of the questions."""
+    if shrinkage is None:
+        factors = np.ones(len(smoother.cluster_bounds_))
+        shrinkage = SimpleNamespace(spread=0.1, p_value=0.01, factors=factors)
+    checks = make_checks(smoother, view, shrinkage)
+    return next(found for found in checks if found.key == key)
+
+
 def test_the_mean_check_fails_for_another_mean():
-    assert check_mean(smoother_of()).status == "pass"
-    assert check_mean(smoother_of(alpha_=0.11)).status == "fail"
+    assert check("mean", smoother_of()).status == "pass"
+    assert check("mean", smoother_of(alpha_=0.11)).status == "fail"
 
 
 def test_the_box_check_fails_outside_and_warns_when_most_rows_get_nothing():
     def status(*values, overlap=1):
         strengths = np.array(values)
         errors = np.full(len(values), 0.1 * overlap)
-        return check_box(
-            smoother_of(sample_strengths_=strengths, sample_errors=errors)
+        return check(
+            "box", smoother_of(sample_strengths_=strengths, sample_errors=errors)
         ).status
 
     assert status(0.0, 0.1, 0.2) == "pass"
@@ -291,38 +289,38 @@ def test_the_box_check_fails_outside_and_warns_when_most_rows_get_nothing():
 
 
 def test_tiny_clusters_are_warned_of():
-    assert check_tiny_clusters(smoother_of(bounds(30), bounds(100))).status == "pass"
-    found = check_tiny_clusters(smoother_of(bounds(29), bounds(71)))
+    assert check("tiny-clusters", smoother_of(bounds(30), bounds(100))).status == "pass"
+    found = check("tiny-clusters", smoother_of(bounds(29), bounds(71)))
     assert found.status == "warn"
     assert "29.0\u00a0%" in found.finding
-    assert "It may be like the others and says little" in found.finding
+    assert "Of these, 1 may be like the others" in found.finding
     several = smoother_of(bounds(9), bounds(9), bounds(9, lower=0.9), bounds(100))
-    found = check_tiny_clusters(several).finding
-    assert "All of them may be like the others and say little" in found
+    found = check("tiny-clusters", several).finding
+    assert "Of these, 3 may be like the others" in found
     harder = bounds(9, lower=0.9, interval=(0.8, 0.95))
-    found = check_tiny_clusters(smoother_of(bounds(9), harder, bounds(100))).finding
-    assert "1 of them may be like the others and says little: its strength" in found
+    found = check("tiny-clusters", smoother_of(bounds(9), harder, bounds(100))).finding
+    assert "Of these, 1 may be like the others" in found
     # None is told apart if all are tiny, so nothing is said of some.
-    found = check_tiny_clusters(smoother_of(bounds(9), bounds(9))).finding
+    found = check("tiny-clusters", smoother_of(bounds(9), bounds(9))).finding
     assert "like the others" not in found
 
 
 def test_clusters_of_one_class_are_fine_until_they_are_most():
     single, mixed = bounds(counts=(100, 0)), bounds()
-    assert check_one_class_clusters(smoother_of(single, mixed)).status == "pass"
-    whole = {"bayes_error_bounds_": SimpleNamespace(lower=0.02)}
-    found = check_one_class_clusters(smoother_of(single, single, mixed, **whole))
+    assert check("one-class-clusters", smoother_of(single, mixed)).status == "pass"
+    whole = {"bayes_error_bounds_": bounds(lower=0.02)}
+    found = check("one-class-clusters", smoother_of(single, single, mixed, **whole))
     assert found.status == "warn"
-    # Not for a mean that is the estimated Bayes error, or less.
+    # Not if the mean is at most the estimated Bayes error.
     cautious = smoother_of(single, single, mixed, alpha_=0.02, **whole)
-    assert check_one_class_clusters(cautious).status == "pass"
+    assert check("one-class-clusters", cautious).status == "pass"
     assert "66.7\u00a0%" in found.finding
 
 
 def test_labels_that_look_like_mistakes_are_named():
     def check_of(*rows):
         suspects = Suspects(np.array(rows, dtype=int), np.array([]), np.array([]), 15)
-        return check_suspects(smoother_of(bounds(), suspects_=suspects))
+        return check("suspects", smoother_of(bounds(), suspects_=suspects))
 
     assert check_of().status == "pass"
     one, many = check_of(7), check_of(*range(30, 60))
@@ -330,30 +328,30 @@ def test_labels_that_look_like_mistakes_are_named():
     assert "1\u00a0label of 100 (1.0\u00a0%) looks like a mistake" in one.finding
     assert "30\u00a0labels of 100 (30.0\u00a0%) look like mistakes" in many.finding
     assert many.finding.endswith(
-        "from 0: 30, 31, 32, 33, 34, 35, 36, 37, 38, 39 and 20 more."
+        "first: 30, 31, 32, 33, 34, 35, 36, 37, 38, 39 and 20 more."
     )
 
 
 def test_saturated_bounds_warn_and_fail_when_they_are_most():
     full, free = bounds(crossing_fraction=0.5), bounds(crossing_fraction=0.49)
-    assert check_saturation(smoother_of(free, free)).status == "pass"
-    assert check_saturation(smoother_of(full, free)).status == "warn"
-    assert check_saturation(smoother_of(full, full, free)).status == "fail"
+    assert check("saturation", smoother_of(free, free)).status == "pass"
+    assert check("saturation", smoother_of(full, free)).status == "warn"
+    assert check("saturation", smoother_of(full, full, free)).status == "fail"
     by_chance = bounds(12, crossing_fraction=0.6)
-    assert check_saturation(smoother_of(by_chance, free)).status == "pass"
+    assert check("saturation", smoother_of(by_chance, free)).status == "pass"
 
 
 def test_ties_are_warned_of_unless_they_are_averaged():
-    assert check_ties(smoother_of(bounds(tied=0.04))).status == "pass"
-    assert check_ties(smoother_of(bounds(tied=0.2))).status == "warn"
-    assert check_ties(smoother_of(bounds(tied=0.2), ties="average")).status == "pass"
+    assert check("ties", smoother_of(bounds(tied=0.04))).status == "pass"
+    assert check("ties", smoother_of(bounds(tied=0.2))).status == "warn"
+    assert check("ties", smoother_of(bounds(tied=0.2), ties="average")).status == "pass"
 
 
 def test_rare_classes_are_named():
-    found = check_rare_classes(smoother_of(bounds(counts=(91, 9))))
+    found = check("rare-classes", smoother_of(bounds(counts=(91, 9))))
     assert found.status == "warn"
     assert "rows: b." in found.finding
-    assert check_rare_classes(smoother_of(bounds(counts=(90, 10)))).status == "pass"
+    assert check("rare-classes", smoother_of(bounds(counts=(90, 10)))).status == "pass"
 
 
 def test_equal_rows_are_warned_of_if_many_or_of_different_labels(seen):
@@ -361,7 +359,7 @@ def test_equal_rows_are_warned_of_if_many_or_of_different_labels(seen):
 
     def status(duplicates, conflicts):
         changed = {"duplicate_share": duplicates, "conflict_share": conflicts}
-        return check_duplicates(dataclasses.replace(view, **changed)).status
+        return check("duplicates", seen[0], dataclasses.replace(view, **changed)).status
 
     assert status(0.0, 0.0) == "pass"
     assert status(0.005, 0.0) == "pass"
@@ -371,27 +369,31 @@ def test_equal_rows_are_warned_of_if_many_or_of_different_labels(seen):
 
 def test_many_dimensions_are_warned_of():
     def status(d):
-        return check_dimensions(smoother_of(bounds(), n_dimensions=d)).status
+        return check("dimensions", smoother_of(bounds(), n_dimensions=d)).status
 
     assert (status(10), status(11)) == ("pass", "warn")
+
+
+def noise_check(smoother):
+    return check("noise", smoother, None, shrink_bounds(smoother.cluster_bounds_))
 
 
 def test_the_noise_check_follows_shrinkage(rng, overlapping):
     X, y = overlapping
     clear = StructuralSmoother(random_state=0, n_clusters=4).fit(X, y)
-    assert check_noise(clear, shrink_bounds(clear.cluster_bounds_)).status == "pass"
+    assert noise_check(clear).status == "pass"
     noise = StructuralSmoother(random_state=0, n_clusters=8).fit(
         rng.normal(size=(800, 3)), rng.integers(0, 2, 800)
     )
-    found = check_noise(noise, shrink_bounds(noise.cluster_bounds_))
+    found = noise_check(noise)
     assert found.status == "fail"
     assert "uniform smoothing would do as well" in found.finding
     noise.set_params(shrink=True).fit(
         rng.normal(size=(800, 3)), rng.integers(0, 2, 800)
     )
-    assert check_noise(noise, shrink_bounds(noise.cluster_bounds_)).status == "warn"
+    assert noise_check(noise).status == "warn"
     one = StructuralSmoother(random_state=0, n_clusters=1).fit(X, y)
-    assert "one cluster" in check_noise(one, shrink_bounds(one.cluster_bounds_)).finding
+    assert "one cluster" in noise_check(one).finding
 
 
 def test_the_verdict_says_estimated_and_promises_nothing(seen):
@@ -441,13 +443,13 @@ def test_around_points_halves_of_the_labels_decide_what_is_noise(overlapping):
     report = build_report(smoother, None)
     found = next(check for check in report.checks if check.key == "noise")
     assert found.status == "pass"
-    assert f"about {100 * share:.0f}" in found.finding
+    assert f"About {100 * share:.0f}" in found.finding
     assert report.verdict.has_structure
 
 
 def test_pairs_name_the_cluster_with_most_of_their_edges(seen):
     smoother, view, _, _ = seen
-    ((first, second, count, cluster),) = pair_rows(build_report(smoother, view), 10)
+    ((first, second, count, cluster),) = pair_rows(build_report(smoother, view))
     counts = [bounds.crossing[0, 1] for bounds in smoother.cluster_bounds_]
     assert (first, second, count) == ("0", "1", sum(counts))
     assert counts[cluster] == max(counts)

@@ -1,4 +1,4 @@
-"""Toy data in the files and under the names of the real ones."""
+"""Toy data in place of the real data files."""
 
 import pytest
 from toys import toy_files
@@ -6,7 +6,7 @@ from toys import toy_files
 
 @pytest.fixture
 def toy_data(tmp_path, monkeypatch):
-    """Small files in place of the real ones, and a folder of its own for the rest."""
+    """Small files in place of the real ones, and a separate folder for the rest."""
     pytest.importorskip("torch")
     from experiments import datasets
     from experiments.study import regions

@@ -1,4 +1,4 @@
-"""Ways to find strengths side by side, at a toy size."""
+"""The comparison of ways to find strengths, at a toy size."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ SMALL = {
 NAMES = [name for name in configs.names() if name.startswith("beyond-")]
 
 
-_load = configs.load  # a test puts another in its place
+_load = configs.load  # a test replaces this
 
 
 def toy(name):
@@ -49,7 +49,7 @@ def test_every_experiment_runs_and_is_read_by_its_table(toy_data, tmp_path, name
     assert len(runs) == 2 * (2 + len(methods_of(config)) * len(config["alphas"]))
     for found in runs:
         if found["config"]["alpha"] != "auto":
-            # Of rows that are left out the strengths do not count.
+            # The strengths of rows that are left out do not count.
             rel = 0.2 if "left out" in found["config"]["method"] else 1e-6
             alpha = pytest.approx(found["config"]["alpha"], rel=rel)
             assert found["mean_strength"] == alpha
@@ -83,7 +83,7 @@ def test_the_summary_counts_what_beats_uniform(tmp_path):
     assert "| cluster | -0.100* | 1 | 0 |" in text
     assert "| point | +0.033 | 0 | 0 |" in text
     assert "| uniform | NLL | 0.510 |" in text
-    assert "confirm by: none yet" in text
+    assert "confirming: none yet" in text
 
 
 def test_the_summary_judges_the_cautious_alpha(tmp_path):
@@ -165,7 +165,7 @@ def test_strengths_share_their_mean_and_differ_in_where(overlapping):
 
 
 def test_neighbors_say_where_the_mass_of_a_point_goes(rng):
-    # On a line, class 0 lies among class 1; class 2 is far away with class 3.
+    # On a line, class 0 lies among class 1; far away, class 2 lies among class 3.
     X = np.concatenate([rng.normal(0.0, 1.0, 200), rng.normal(50.0, 1.0, 200)])
     y = rng.integers(0, 2, 400) + np.repeat([0, 2], 200)
     soft = Strengths(X[:, None], y, None, {}, seed=0)("point, overlap", 0.1)
@@ -227,7 +227,7 @@ def test_suspects_are_left_out_and_only_by_the_method_that_says_so(overlapping):
     X, y = overlapping
     far = np.flatnonzero(X[:, 0] > 6.0)
     labels = y.copy()
-    labels[far[0]] = 1 - y[far[0]]  # a mistake among its own
+    labels[far[0]] = 1 - y[far[0]]  # a wrong label in a clean group
     strengths = Strengths(X, labels, None, {"n_clusters": 4}, seed=0)
     for name in ("none", "uniform", "cluster", "cluster, suspects ignored"):
         assert np.array_equal(strengths.rows(name), np.arange(len(y)))

@@ -1,4 +1,4 @@
-"""Claims: one rule for all verdicts, and numbers that are in the files."""
+"""Claims: one rule for all verdicts, and numbers from the recorded files."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def test_the_verdict_follows_the_rule(signs, verdict):
 
 def test_a_difference_is_clear_if_its_interval_excludes_zero():
     # Differences -3, -1, -2: mean -2, standard error 1/sqrt(3), t of 2 degrees 4.303;
-    # so the interval is -2 ± 2.48, which holds zero.
+    # so the interval is -2 ± 2.48, which contains zero.
     reference = np.array([10.0, 10.0, 10.0])
     assert tables.sign(np.array([7.0, 9.0, 8.0]), reference) == 0
     assert tables.difference(np.array([7.0, 9.0, 8.0]), reference) == (
@@ -46,7 +46,7 @@ def test_a_difference_is_clear_if_its_interval_excludes_zero():
 
 @pytest.fixture
 def results(tmp_path):
-    """The synthetic task as it might be: structural 1 point below uniform and so on."""
+    """Invented results of the synthetic task: structural 1 point below uniform, etc."""
     folder = tmp_path / "results"
     settings = {"alphas": [0.1, 0.2], "betas": [0.1, 0.5], "n_clusters": 32}
     settings |= {"other_n_clusters": [16], "n_seeds": 3, "epochs": 10}
@@ -114,8 +114,8 @@ def test_there_is_no_verdict_before_all_seeds_are_there(results):
 
 
 def test_intervals_of_a_claim_hold_for_all_its_settings():
-    # Differences -3, -2, -2.5: half a width of 1.24 for one question; for ten, with t
-    # of 2 degrees at 99.5 % two-sided 14.09, of 4.07, which holds zero.
+    # Differences -3, -2, -2.5: a half-width of 1.24 for one interval; for ten, where t
+    # of 2 degrees at 99.5 % two-sided is 14.09, of 4.07, so that it contains zero.
     pair = np.array([7.0, 8.0, 7.5]), np.array([10.0, 10.0, 10.0])
     assert tables.sign(*pair) == 1
     assert tables.sign(*pair, n_intervals=10) == 0
@@ -144,5 +144,5 @@ def test_the_page_keeps_what_is_around_the_claims(results, tmp_path):
     assert "old" not in text
     assert text.count("| claim |") == 1
     page.write_text("nothing")
-    with pytest.raises(FileFormatError, match="has no marks for the claims"):
+    with pytest.raises(FileFormatError, match="has no markers for the claims"):
         claims.write(page, results)

@@ -1,4 +1,4 @@
-"""``python -m experiments``: one command each."""
+"""The commands of ``python -m experiments``."""
 
 import pytest
 
@@ -15,7 +15,7 @@ REAL_LOAD = configs.load
 
 @pytest.fixture
 def toys(toy_data, tmp_path, monkeypatch):
-    """Toy settings in place of the configs, results in a folder of their own."""
+    """Toy settings in place of the configs, and a separate folder for results."""
     real = configs.load
 
     def load(name, scale="cpu"):
@@ -68,7 +68,7 @@ def test_an_unknown_name_is_refused(capsys):
 def test_a_name_is_wanted_of_all_but_the_claims(toys, tmp_path, monkeypatch, capsys):
     with pytest.raises(SystemExit):
         command.main(["run"])
-    assert "run wants a NAME" in capsys.readouterr().err
+    assert "run needs a NAME" in capsys.readouterr().err
     page = tmp_path / "README.md"
     page.write_text(f"{claims.BEGIN}\n{claims.END}\n")
     monkeypatch.setattr(command, "PAGE", page)
@@ -89,6 +89,6 @@ def test_all_goes_through_every_name_whatever_fails(toys, monkeypatch, capsys):
     with pytest.raises(SystemExit):
         command.main(["table", "all"])
     assert sorted(seen) == configs.names()
-    # What builds on studies comes after them.
+    # Experiments that build on studies come after them.
     assert {*seen[-2:]} == {"critical", "figure4"}
     assert capsys.readouterr().err == "experiments: higgs: it broke\n"

@@ -36,5 +36,5 @@ def test_every_comparison_runs_and_is_read_by_its_table(toy_data, tmp_path, name
 
 def test_there_is_no_full_scale(tmp_path):
     config = configs.load("compare-timit-mlp", "full")
-    with pytest.raises(FileFormatError, match="has no other scale than cpu, got full"):
+    with pytest.raises(FileFormatError, match="exists at the scale cpu only, got full"):
         comparisons.run(config, tmp_path / "r.jsonl")

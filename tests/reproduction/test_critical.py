@@ -1,4 +1,4 @@
-"""Critical samples and human disagreement, at toy sizes and against hand-made truth."""
+"""Critical samples and human disagreement, at toy sizes with known answers."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from toys import toy  # noqa: E402
 
 
 class Brightness(torch.nn.Module):
-    """Class 1 where the mean of the pixels, as they come, is above a threshold."""
+    """Class 1 where the mean of the raw pixels is above a threshold."""
 
     def forward(self, images):
         margin = images.mean(dim=(1, 2, 3)) - 100.0
@@ -38,7 +38,7 @@ def critical_at(levels, radius, **changes):
 
 
 def test_a_sample_is_critical_if_the_boundary_crosses_its_box():
-    # The boundary is at 100: a box of 4 around 97 or 103 crosses it, around 95 not.
+    # The boundary is at 100: a box of 4 around 97 or 103 crosses it, one around 95 not.
     levels = [90, 95, 97, 103, 105, 110]
     assert critical_at(levels, 4.0) == [False, False, True, True, False, False]
     assert critical_at(levels, 11.0) == [True] * 6

@@ -1,4 +1,4 @@
-"""Loaders: what is missing or wrong is said exactly."""
+"""Loaders: errors say exactly what is missing or wrong."""
 
 import gzip
 

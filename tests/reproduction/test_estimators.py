@@ -21,7 +21,7 @@ def test_the_bayes_error_of_the_gaussians_is_what_was_asked_for():
 
 
 def test_drawn_labels_have_the_error_that_is_claimed(rng):
-    # Classes apart: whoever knows the true class errs on the drawn ones alone.
+    # Separate classes: a rule that knows the true class errs only on drawn labels.
     y = rng.integers(0, 4, size=100_000)
     drawn = tasks.inject(y, 0.2, 4, seed=0)
     assert np.mean(drawn != y) == pytest.approx(0.15, abs=0.005)
@@ -43,12 +43,12 @@ def test_orthogonal_trees_are_minimum_spanning_trees_without_each_others_edges(r
 
 
 def test_estimators_by_hand():
-    # On a line: a a b b a. Of four edges two cross. One of them is forced, and leaves
-    # both counts.
+    # On a line: a a b b a. Two of four edges cross. One of them is forced, and is
+    # subtracted from both counts.
     X, y = np.array([[0.0], [1.0], [4.0], [5.0], [9.0]]), np.array([0, 0, 1, 1, 0])
     assert graphs.orthogonal_trees(1)(X, y, 2)[1] == pytest.approx(1.0 / 3.0)
-    # Three labels around each: two of three pairs differ. But to answer a errs on two
-    # of five.
+    # Three labels around each: two of three pairs differ. But always predicting a has
+    # an error of two in five.
     assert graphs.neighborhoods(2)(X, y, 2) == pytest.approx((0.4, 0.4))
     # Far groups a a a, a a b, b b b: two of three pairs differ in one of three groups.
     X = np.array([[0.0], [1.0], [3.0]])

@@ -1,4 +1,4 @@
-"""Estimate against truth: its tasks, what it measures, and a toy run."""
+"""Estimate against truth: tasks, metrics, and a toy run."""
 
 import numpy as np
 import pytest

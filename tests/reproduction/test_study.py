@@ -1,4 +1,4 @@
-"""Studies of a network, at toy sizes: right, resumable, read by table and figure."""
+"""Studies of a network at toy sizes: results, resumption, table and figure."""
 
 import json
 import signal
@@ -60,7 +60,7 @@ def test_a_study_without_curves_says_so(toy_data, tmp_path):
         figure(results)
 
 
-# What the toy files are is told to new processes by the environment.
+# New processes learn about the toy files from the environment.
 SCRIPT = """
 import sys
 from pathlib import Path
@@ -74,7 +74,7 @@ if __name__ == "__main__":
 
 @pytest.fixture
 def command(toy_data, tmp_path, monkeypatch):
-    """A study as a process of its own."""
+    """Run a study in a separate process."""
     monkeypatch.setenv("PYTHONPATH", f"{ROOT}:{Path(__file__).parent}")
     monkeypatch.setenv("STRUCTSMOOTH_TOYS", str(tmp_path / "checkpoints"))
     script = tmp_path / "study.py"
@@ -83,7 +83,7 @@ def command(toy_data, tmp_path, monkeypatch):
 
 
 def facts(path):
-    """What two runs must agree in, whatever their order."""
+    """The parts in which two runs must agree, in any order."""
     drop = ("seconds", "versions")
     return sorted(
         json.dumps({k: v for k, v in r.items() if k not in drop}, sort_keys=True)
@@ -118,7 +118,7 @@ def test_two_processes_side_by_side_find_the_same(command, tmp_path):
 
 
 def test_no_more_runs_wait_than_work(monkeypatch):
-    """Strengths of many rows are large, so they are made when their turn comes."""
+    """Strengths of many rows are large, so they are made one by one."""
     from concurrent.futures import ThreadPoolExecutor
 
     from experiments.study import runner
@@ -128,7 +128,8 @@ def test_no_more_runs_wait_than_work(monkeypatch):
     def tasks():
         for number in range(6):
             made.append(number)
-            assert len(made) - len(done) <= 2 + 2  # at work, or done and not yet taken
+            # Two runs are working, two are finished and not yet collected.
+            assert len(made) - len(done) <= 2 + 2
             yield (number,)
 
     monkeypatch.setattr(
@@ -200,7 +201,7 @@ def test_beta_is_chosen_on_validation_rows_of_the_first_seeds_only():
         result_of(1.0, 0.20),
         result_of(1.0, 0.0, seed=1),  # not one of the seeds that choose
         result_of(0.2, 0.40, alpha=0.3),
-        result_of(0.6, 0.40, alpha=0.3),  # a draw: the smaller
+        result_of(0.6, 0.40, alpha=0.3),  # on a tie, the smaller
         result_of(1.0, 0.50, alpha=0.3),
         result_of(0.6, 0.10, alpha=0.2),  # the other betas are missing: no choice
     ]

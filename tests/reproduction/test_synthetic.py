@@ -1,4 +1,4 @@
-"""The synthetic task, at a toy size: right, resumable, read by its own table."""
+"""The synthetic task at a toy size: results, resumption and table."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def test_wide_training_is_that_of_networks_one_by_one(rng):
     )
     found = wide.predict(networks, X, 6)
 
-    draw = np.random.default_rng(3)  # two outputs, as PyTorch would have them
+    draw = np.random.default_rng(3)  # two outputs, as in PyTorch
     shapes = ((d, h), d), ((h,), d), ((2, h), h), ((2,), h)
     start = [
         draw.uniform(-(fan**-0.5), fan**-0.5, size=shape).astype(np.float32)
@@ -78,7 +78,7 @@ def test_the_posterior_is_that_of_the_layout(config):
     layout = Layout.from_config(config["layout"])
     X, y = layout.draw(200_000, seed=0)
     posterior = layout.posterior(X)
-    # Among rows with the posterior p, a share of p is of class 1.
+    # Among rows with the posterior p, the share of class 1 is p.
     for low in np.arange(0.0, 1.0, 0.1):
         rows = (posterior >= low) & (posterior < low + 0.1)
         assert abs(y[rows].mean() - posterior[rows].mean()) < 0.02
@@ -153,9 +153,9 @@ def test_the_table_and_the_figures_read_what_the_runner_wrote(
     assert "2 of 2 seeds" in text
     errors, others = text.split("## Other numbers of clusters")
     assert sum(line.startswith("| ") for line in errors.splitlines()) == 2 + 34
-    numbers = others.split("## Test error along")[0]
+    numbers = others.split("## Test error during")[0]
     assert sum(line.startswith("| ") for line in numbers.splitlines()) == 2 + 9
-    # The paper's numbers stand beside ours, in the row of the same settings.
+    # The paper's numbers are next to ours, in the row of the same settings.
     row = next(
         line for line in errors.splitlines() if "| structural | 0.2 | 0.3 |" in line
     )

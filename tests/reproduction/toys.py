@@ -1,4 +1,4 @@
-"""Experiments at toy sizes: settings, and data in the files of the real ones."""
+"""Experiments at toy sizes: settings, and toy files in place of the real data."""
 
 import hashlib
 import os
@@ -9,7 +9,7 @@ from experiments import configs
 from experiments.datasets import File
 
 DATA = "STRUCTSMOOTH_DATA"
-_load = configs.load  # a test may put another in its place
+_load = configs.load  # a test may replace this
 
 IMAGES = {
     "rows": 300,
@@ -49,13 +49,13 @@ TOYS = {
 
 
 def toy(name):
-    """Return the settings of a study as the command line hands them on, but small."""
+    """Return the settings of a study as the command line passes them, but small."""
     config = configs.merge(_load(name), TOYS[name])
     return {key: value for key, value in config.items() if key not in configs.WORDS}
 
 
 def pictures(draw, n, n_classes):
-    """Images whose brightness tells the class, most of the time."""
+    """Images whose brightness mostly determines the class."""
     y = np.arange(n) % n_classes
     level = 40 + 170 * y / max(1, n_classes - 1)
     x = draw.normal(level[:, None, None, None], 30.0, size=(n, 32, 32, 3))
@@ -63,7 +63,7 @@ def pictures(draw, n, n_classes):
 
 
 def toy_files(folder):
-    """Write the files; return what the loaders should expect of them."""
+    """Write the files, and return the shapes and sums that loaders should expect."""
     draw = np.random.default_rng(0)
     arrays = {}
     for name, n_classes in (("cifar10", 10), ("svhn", 10), ("cifar100", 100)):
@@ -97,7 +97,7 @@ def toy_files(folder):
 
 
 def use_toy_files():
-    """Expect toy files in the folder that the environment names, as a test does."""
+    """Make the loaders expect toy files in the folder named by the environment."""
     from experiments import datasets
     from experiments.study import regions
 

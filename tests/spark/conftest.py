@@ -1,4 +1,4 @@
-"""One Spark with two workers in processes of their own."""
+"""A Spark session with two workers in separate processes."""
 
 import os
 import sys
@@ -32,7 +32,7 @@ def spark():
 
 @pytest.fixture(scope="session")
 def make_frame(spark):
-    """Rows as a DataFrame of so many partitions, the first of them empty."""
+    """Return rows as a DataFrame with some partitions, the first of them empty."""
 
     def make(X, y, partitions=2):
         from pyspark.ml.linalg import Vectors

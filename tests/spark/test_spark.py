@@ -1,4 +1,4 @@
-"""Spark: the same counts as one process, and what a cluster of machines can do."""
+"""Spark: the same counts as one process, and what is specific to many machines."""
 
 import json
 import os
@@ -138,7 +138,7 @@ def test_it_is_a_stage_of_a_pipeline_with_numbers_as_labels(spark, tmp_path):
     with pytest.warns(Warning, match="equal distances"):
         fitted = Pipeline(stages=[assembler, smoother]).fit(table)
     fitted.save(str(tmp_path / "pipeline"))
-    loaded = PipelineModel.load(str(tmp_path / "pipeline"))  # nothing new to warn of
+    loaded = PipelineModel.load(str(tmp_path / "pipeline"))  # no further warning
     out = loaded.transform(table).orderBy("row")
     assert out.columns == [*table.columns, "features", "cluster", "s"]
     assert out.collect() == fitted.transform(table).orderBy("row").collect()
@@ -164,7 +164,7 @@ def test_a_cluster_too_large_for_a_worker_is_sampled_openly(make_frame):
     assert sum(sizes) == 1500
     assert max(sizes) > 1000
     largest = fitted.clusterBounds[int(np.argmax(sizes))]
-    # Half of its labels differ by chance: R at least 0.3 by either bound, from about
+    # Half of its labels differ by chance: both bounds on R are at least 0.3, from about
     # 300 edges and not from a thousand.
     assert 200 < largest.crossing[0, 1] / largest.crossing_fraction < 400
     assert largest.lower > 0.2

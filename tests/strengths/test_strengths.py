@@ -1,4 +1,4 @@
-"""Strengths: exact mean, inside the box, equal to a general solver's."""
+"""Strengths have the exact mean, stay in bounds, and equal a general solver's."""
 
 import numpy as np
 import pytest
@@ -8,12 +8,10 @@ from scipy.optimize import minimize
 
 from structsmooth import (
     bayes_error_bias,
-    closed_form_strengths,
     largest_free_beta,
     reversed_strengths,
     shuffled_strengths,
     solve_strengths,
-    uniform_strengths,
 )
 from structsmooth.errors import InvalidInputError
 from structsmooth.strengths.solve import strength_cap
@@ -35,14 +33,20 @@ def problems(draw):
     return bayes_error, np.array(sizes) / np.sum(sizes), alpha, beta, n_classes
 
 
+def closed_form(bayes_error, weights, alpha, beta, n_classes):
+    """Return the paper's solution, which has no bounds (closedformsolution)."""
+    tilt = beta / 2 * n_classes / (n_classes - 1) * bayes_error
+    return alpha + (tilt - weights @ tilt)
+
+
 def test_closed_form_by_hand():
     # K = 3: slope beta/2 * 3/2 = 0.75, mean Bayes error 0.1.
-    got = closed_form_strengths([0.0, 0.4], [3, 1], alpha=0.2, beta=1.0, n_classes=3)
+    got = solve_strengths([0.0, 0.4], [3, 1], alpha=0.2, beta=1.0, n_classes=3)
     np.testing.assert_allclose(got, [0.2 - 0.075, 0.2 + 0.225], rtol=1e-15)
 
 
 def test_water_filling_by_hand():
-    # The closed form is -0.1 and 0.3; at the bound 0 the other must make up the mean.
+    # The closed form is -0.1 and 0.3; with the first at 0, the other makes up the mean.
     got = solve_strengths([0.0, 0.4], [0.5, 0.5], alpha=0.1, beta=1.0, n_classes=2)
     np.testing.assert_allclose(got, [0.0, 0.2], atol=1e-15)
     # Three regions, the first at 0: level + 0.2 and level + 0.4 average to 0.15.
@@ -69,12 +73,10 @@ def test_mean_is_alpha_and_all_are_in_the_box(problem):
 @given(problems())
 def test_equals_the_closed_form_where_no_bound_is_active(problem):
     bayes_error, weights, alpha, beta, n_classes = problem
-    closed = closed_form_strengths(
-        bayes_error, weights, alpha, beta, n_classes=n_classes
-    )
+    closed = closed_form(bayes_error, weights, alpha, beta, n_classes)
     assume(closed.min() >= 0 and closed.max() <= strength_cap(n_classes))
     got = solve_strengths(bayes_error, weights, alpha, beta, n_classes=n_classes)
-    assert np.array_equal(got, closed)
+    np.testing.assert_allclose(got, closed, rtol=0.0, atol=1e-14)
 
 
 @given(problems())
@@ -165,12 +167,11 @@ def test_largest_free_beta_touches_a_bound_and_a_larger_one_crosses_it(problem):
     beta = largest_free_beta(bayes_error, weights, alpha, n_classes=n_classes)
     assume(1e-6 < beta < 1e6)
     cap = strength_cap(n_classes, alpha)
-    at = closed_form_strengths(bayes_error, weights, alpha, beta, n_classes=n_classes)
+    at = closed_form(bayes_error, weights, alpha, beta, n_classes)
     assert at.min() > -1e-9
     assert at.max() < cap + 1e-9
-    beyond = closed_form_strengths(
-        bayes_error, weights, alpha, 1.01 * beta + 1e-6, n_classes=n_classes
-    )
+    larger = 1.01 * beta + 1e-6
+    beyond = closed_form(bayes_error, weights, alpha, larger, n_classes)
     assert beyond.min() < 0 or beyond.max() > cap
 
 
@@ -224,8 +225,7 @@ def test_structural_bias_is_never_above_uniform(problem):
     bayes_error, weights, alpha, beta, n_classes = problem
     got = solve_strengths(bayes_error, weights, alpha, beta, n_classes=n_classes)
     where = {"bayes_error": bayes_error, "weights": weights, "n_classes": n_classes}
-    uniform = uniform_strengths(len(weights), alpha, n_classes=n_classes)
-    assert bayes_error_bias(got, **where) <= bayes_error_bias(uniform, **where) + 1e-12
+    assert bayes_error_bias(got, **where) <= bayes_error_bias(alpha, **where) + 1e-12
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ REPEATS = 10 if FULL else 3
 
 
 def two_gaussians(generator, n, gap):
-    """Two unit Gaussians in the plane; the Bayes error is Phi(-gap/2)."""
+    """Two unit Gaussians in two dimensions; the Bayes error is Phi(-gap/2)."""
     y = generator.integers(0, 2, n)
     X = generator.normal(size=(n, 2))
     X[:, 0] += gap * y
@@ -47,7 +47,7 @@ def test_binary_bound_equals_the_multiclass_bound_at_two_classes(seed):
     u = 4 * p * q * divergence + (p - q) ** 2
     got = bayes_error_bounds(X, y, correct_forced_edges=False)
     assert got.crossing_fraction == pytest.approx(0.5 - 0.5 * u, abs=1e-12)
-    # Ours knows the error of the more frequent class too.
+    # Ours is also limited by the error of the more frequent class.
     most = min(p, q)
     assert got.upper == pytest.approx(min(0.5 - 0.5 * u, most), abs=1e-12)
     lower = min(0.5 - 0.5 * np.sqrt(max(u, 0.0)), most)
@@ -128,7 +128,7 @@ def test_the_crossing_fraction_is_covered_as_often_as_its_interval_says(n, gap):
         X, y = two_gaussians(np.random.default_rng(seed), n, gap)
         low, high = bayes_error_bounds(X, y, confidence=0.9).crossing_interval
         covered += low <= truth <= high
-    # Four standard errors below the nominal level would be no accident.
+    # Four standard errors below the nominal level would not be chance.
     assert covered / repeats > 0.9 - 4 * np.sqrt(0.9 * 0.1 / repeats)
 
 

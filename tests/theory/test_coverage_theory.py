@@ -1,8 +1,8 @@
-"""How often intervals hold the Bayes error, which is known: 95 % should be 95 %.
+"""How often intervals contain a known Bayes error: 95 % should be 95 %.
 
-The Bayes error is that at the class shares of the rows drawn. No estimate can know the
-shares that they were drawn from: if 33 of 60 random labels are of one class, the best
-rule for these shares errs on 27/60, and there the interval ends, not at 1/2.
+The Bayes error is that at the class shares of the drawn rows. No estimate can know the
+shares from which they were drawn: if 33 of 60 random labels are in one class, the best
+rule for these shares errs on 27/60, and the interval ends there, not at 1/2.
 """
 
 import numpy as np
@@ -12,9 +12,10 @@ from experiments.truths import error_of_pair, in_pairs, on_a_grid, pair
 from structsmooth import StructuralSmoother, bayes_error_bounds
 
 DRAWS = 400
-# Nominally 95 %. Of 400 draws with just that, fewer than 93 % hold it in 1 of 30 cases.
+# Nominally 95 %. With exactly that coverage, 400 draws have less than 93 % in 1 of 30
+# cases.
 AT_LEAST = 0.93
-# The truth is a mean over 40 000 rows itself.
+# The truth itself is a mean over 40 000 rows.
 TRUTH_ERROR = 0.003
 
 
@@ -57,7 +58,7 @@ def test_many_classes(n_classes, n, gap):
 
 @pytest.mark.parametrize(("n_classes", "n"), [(10, 40), (50, 200), (200, 600)])
 def test_pairs_that_coincide_far_from_all_others(n_classes, n):
-    """Where the count of forced edges is furthest from what it should be."""
+    """The task for which the count of forced edges is most wrong."""
     assert covered(in_pairs(n_classes), n, 0.5) >= AT_LEAST
 
 

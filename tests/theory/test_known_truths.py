@@ -1,8 +1,8 @@
-"""Whole fits against Bayes errors that are known, and where they fail.
+"""Whole fits compared with known Bayes errors, and where they fail.
 
-Expected values come from densities, never from the code. How near an estimate has to
-come is what experiments/results/truths.md was found to allow: that page has the same
-tasks with more draws, rows and dimensions.
+Expected values come from densities, never from the code. The tolerances are based on
+experiments/results/truths.md, which has the same tasks with more draws, rows and
+dimensions.
 """
 
 import functools
@@ -55,7 +55,7 @@ def cluster_errors(smoother, errors):
     return np.bincount(clusters, errors) / np.bincount(clusters)
 
 
-# The truths themselves.
+# The known truths themselves.
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_exact_errors_are_those_of_the_posterior(task, truth):
     n = 100_000
     X, y = task.draw(np.random.default_rng(0), n)
     posterior = task.posteriors(X)
-    # Within four standard errors: of the mean of 1 - max eta, and of mistakes made.
+    # Within four standard errors of the mean of 1 - max eta, and of observed mistakes.
     deviation = np.std(1.0 - posterior.max(axis=1)) / np.sqrt(n)
     assert np.mean(1.0 - posterior.max(axis=1)) == pytest.approx(
         truth, abs=4 * deviation
@@ -93,7 +93,7 @@ def test_the_best_rule_for_a_mixture_errs_as_often_as_was_asked_for(task, error)
     X, y = task.draw(np.random.default_rng(0), n)
     posterior = task.posteriors(X)
     np.testing.assert_allclose(posterior.sum(axis=1), 1.0)
-    # Four standard errors, and those of the 40 000 rows that set the distance.
+    # Four standard errors, including those of the 40 000 rows that set the distance.
     margin = 4 * np.sqrt(error * (1.0 - error) / n) + 0.004
     assert np.mean(posterior.argmax(axis=1) != y) == pytest.approx(error, abs=margin)
     assert task.bayes_error(50_000) == pytest.approx(error, abs=0.004)
@@ -103,7 +103,7 @@ def test_the_best_rule_for_a_mixture_errs_as_often_as_was_asked_for(task, error)
 
 
 def test_twonorm_comes_out_close():
-    # 20 dimensions, 2000 rows: one point is what bias and five draws leave open.
+    # 20 dimensions, 2000 rows: one point allows for bias and only five draws.
     found = bounds_of(twonorm(), 2000)
     assert mean_of(found, "lower") == pytest.approx(TWONORM_ERROR, abs=0.01)
     assert mean_of(found, "upper") > TWONORM_ERROR
@@ -131,7 +131,7 @@ def test_in_few_dimensions_intervals_hold_the_truth(n_classes, dimensions):
         found = bounds_of(mixture(n_classes, dimensions, error), 2000)
         held, n_fits = held + n_holding(found, truth), n_fits + len(found)
         assert mean_of(found, "lower") < truth < mean_of(found, "upper")
-        # Nor are they wide for it: the bounds themselves are at most a factor 2 apart.
+        # The ranges are not just wide: the bounds are at most a factor of 2 apart.
         assert mean_of(found, "lower") > 0.65 * truth
         assert mean_of(found, "upper") < 2.0 * truth
     assert held >= 0.9 * n_fits
@@ -151,7 +151,7 @@ def test_in_many_dimensions_the_lower_bound_exceeds_the_truth(n_classes):
 
 @pytest.mark.parametrize("n_classes", [10, 30])
 def test_classes_that_are_apart_have_no_error_however_many(n_classes):
-    # Fifty rows a class make clusters of several classes, with edges forced to cross.
+    # Fifty rows per class make clusters of several classes, with forced crossing edges.
     task = flat(n_classes, 2, 0.0, per_class=1)
     for found in bounds_of(task, 50 * n_classes, draws=3):
         assert found.upper == 0.0
@@ -200,7 +200,7 @@ def test_shrinkage_takes_the_noise_where_there_is_no_structure():
 
 
 def test_shrinkage_costs_something_where_structure_is_strong():
-    """Why it is no default: but it costs far less than uniform strengths would."""
+    """Why it is not the default; but it costs far less than uniform strengths."""
     task = mixture(2, 2, 0.15)
     plain, shrunk = (deviations_off_by(task, 2000, shrink=s) for s in (False, True))
     assert plain < shrunk < 1.5 * plain

@@ -1,4 +1,4 @@
-"""What smoothing does to a distribution, by brute force on discrete ones."""
+"""The effect of smoothing on distributions, by brute force on discrete ones."""
 
 import numpy as np
 import pytest

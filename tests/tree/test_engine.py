@@ -35,7 +35,7 @@ KINDS = (
 
 
 def draw(generator, n, d, kind):
-    """Return data of some nasty kind."""
+    """Return data of a difficult kind."""
     X = generator.normal(size=(n, d))
     if kind == "rounded":
         return np.round(2 * X)
@@ -163,7 +163,7 @@ def test_large_trees_equal_an_independent_prim(rng, n, d):
 
 @pytest.fixture
 def all_compiled(monkeypatch):
-    """Let the table of paths alone decide, whatever is in the cache."""
+    """Let only the table of paths decide, whatever is in the cache."""
     monkeypatch.setattr(paths, "is_compiled", lambda _: True)
 
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from structsmooth.errors import InvalidInputError, TiedDistancesWarning
-from structsmooth.support.validation import check_codes, check_integer
+from structsmooth.errors import TiedDistancesWarning
 from structsmooth.tree import SpanningTree, minimum_spanning_tree
 
 # How many orders of the rows a tie-averaged count is the mean of.
@@ -46,49 +45,6 @@ class CrossingCount:
     design_effect: float
     tied_fraction: float
     edge_weight: float = 1.0
-
-
-def count_crossing_edges(
-    edges: ArrayLike, y: ArrayLike, n_classes: int
-) -> NDArray[np.int64]:
-    """Count for every pair of classes the edges that join them.
-
-    Parameters
-    ----------
-    edges : array-like of shape (m, 2)
-        Row numbers.
-    y : array-like of shape (n,)
-        Class numbers 0 to ``n_classes - 1``.
-    n_classes : int
-        Number of classes K.
-
-    Returns
-    -------
-    ndarray of shape (K, K), int64
-        Symmetric, zero on the diagonal.
-
-    Examples
-    --------
-    >>> from structsmooth import count_crossing_edges
-    >>> count_crossing_edges([[0, 1], [1, 2]], [0, 0, 1], n_classes=2).tolist()
-    [[0, 1], [1, 0]]
-    """
-    coded = check_codes(y, check_integer(n_classes, "n_classes", 1))
-    ends = np.asarray(edges)
-    if ends.size == 0:
-        ends = np.empty((0, 2), dtype=np.int64)
-    if ends.ndim != 2 or ends.shape[1] != 2 or ends.dtype.kind not in "iu":
-        raise InvalidInputError(
-            "edges must be an array of row numbers of shape (m, 2), got "
-            f"{ends.dtype} of shape {ends.shape}"
-        )
-    if ends.size and (ends.min() < 0 or ends.max() >= len(coded)):
-        raise InvalidInputError(
-            f"edges must name rows 0 to {len(coded) - 1} of y, got "
-            f"{ends.min()} to {ends.max()}"
-        )
-    pairs, counts = crossing_pairs(ends.astype(np.int64), coded)
-    return crossing_matrix(pairs, counts, n_classes)
 
 
 def crossing_pairs(

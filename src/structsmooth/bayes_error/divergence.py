@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from structsmooth.bayes_error.crossing import count_crossing_edges
 from structsmooth.errors import InvalidInputError
 from structsmooth.support.validation import check_features, encode_labels
 from structsmooth.tree import minimum_spanning_tree
@@ -55,10 +54,12 @@ def henze_penrose_divergence(
         for j in range(i + 1, len(classes)):
             rows = np.flatnonzero((coded == i) | (coded == j))
             edges = minimum_spanning_tree(features[rows]).edges
-            second = (coded[rows] == j).astype(np.int64)
-            crossing = count_crossing_edges(edges, second, 2)[0, 1]
-            n_i, n_j = np.bincount(second)
-            n = n_i + n_j
+            is_second = coded[rows] == j
+            crossing = np.count_nonzero(
+                is_second[edges[:, 0]] != is_second[edges[:, 1]]
+            )
+            n_j, n = int(is_second.sum()), len(rows)
+            n_i = n - n_j
             if not correct_forced_edges:
                 share = crossing / n
             else:  # two points have no edge but the forced one

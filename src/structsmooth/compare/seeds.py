@@ -19,7 +19,6 @@ from structsmooth.smoother import StructuralSmoother
 from structsmooth.strengths.controls import (
     reversed_strengths,
     shuffled_strengths,
-    uniform_strengths,
 )
 from structsmooth.strengths.decision import Decision, decide
 from structsmooth.strengths.solve import resolve_beta
@@ -107,9 +106,7 @@ class SeedWork:
         """Return the strength of each training row."""
         n_classes = self.task.n_classes
         if beta is None:  # none and uniform
-            return np.repeat(
-                uniform_strengths(1, alpha, n_classes=n_classes), len(self.rows)
-            )
+            return np.full(len(self.rows), alpha)
         decision = self._decide(alpha, beta)
         values, weights = decision.strengths, decision.weights
         if method == "reversed":

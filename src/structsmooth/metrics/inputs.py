@@ -1,4 +1,4 @@
-"""Checks of labels and probabilities, and what is read off them."""
+"""Checks of labels and probabilities, predictions, and sums along a ranking."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from structsmooth.errors import InvalidInputError
 from structsmooth.support.validation import check_codes
 
-# Half precision rounds the sum of a row by half of this; a wrong axis, by far more.
+# In half precision the sum of a row is off by half of this, along a wrong axis by more.
 SUM_TOLERANCE = 1e-3
 # How far rounding may carry a single probability beyond 0 or 1.
 RANGE_TOLERANCE = 1e-6
@@ -19,17 +19,17 @@ RANGE_TOLERANCE = 1e-6
 def check_labels_and_probabilities(
     y: ArrayLike, probabilities: ArrayLike
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return class numbers, and a table of probabilities with a column for each class.
+    """Return class numbers, and probabilities with a column for each class.
 
-    Rows are taken as they come, not made to sum to 1 exactly.
+    Rows are not normalized, so their sums may differ from 1 by rounding.
     """
     table = check_numbers(probabilities, "probabilities")
     if table.ndim == 1:
         table = np.column_stack([1.0 - table, table])
     if table.ndim != 2 or table.shape[1] < 2:
         raise InvalidInputError(
-            "probabilities must have shape (n, K) with one column a class, or (n,) "
-            f"for class 1 of two, got shape {np.shape(probabilities)}"
+            "probabilities must have shape (n, K) with one column for each class, or "
+            f"(n,) for class 1 of two, got shape {np.shape(probabilities)}"
         )
     coded = check_codes(y, table.shape[1])
     if len(coded) != len(table):
@@ -45,29 +45,22 @@ def check_labels_and_probabilities(
 def _check_distributions(table: NDArray[np.float64]) -> NDArray[np.float64]:
     with np.errstate(invalid="ignore"):  # inf - inf
         sums = table.sum(axis=1)
-    if not np.isfinite(sums).all():
-        row = int(np.flatnonzero(~np.isfinite(sums))[0])
-        raise InvalidInputError(
-            f"probabilities must be finite, but row {row} has NaN or inf"
-        )
-    lowest, highest = float(table.min()), float(table.max())
-    if lowest < -RANGE_TOLERANCE or highest > 1 + RANGE_TOLERANCE:
-        raise InvalidInputError(
-            f"probabilities must lie between 0 and 1, got {lowest:g} to {highest:g} "
-            "(logits need a softmax first)"
-        )
     off = np.abs(sums - 1.0)
-    if off.max() > SUM_TOLERANCE:
-        row = int(off.argmax())
+    lowest, highest = table.min(), table.max()
+    least, most = -RANGE_TOLERANCE, 1.0 + RANGE_TOLERANCE
+    if not (lowest >= least and highest <= most and off.max() <= SUM_TOLERANCE):
+        within = ((table >= least) & (table <= most)).all(axis=1)
+        row = int((within & (off <= SUM_TOLERANCE)).argmin())
         raise InvalidInputError(
-            f"each row of probabilities must sum to 1, but row {row} sums to "
-            f"{sums[row]:g}"
+            "each row of probabilities must have finite numbers from 0 to 1 that sum "
+            f"to 1 (logits need a softmax first), but row {row} has "
+            f"{table[row].min():g} to {table[row].max():g} with the sum {sums[row]:g}"
         )
-    return table if lowest >= 0 and highest <= 1 else np.clip(table, 0.0, 1.0)
+    return table if lowest >= 0.0 and highest <= 1.0 else np.clip(table, 0.0, 1.0)
 
 
 def check_numbers(values: Any, name: str) -> NDArray[np.float64]:
-    """Return an array of float64, whatever holds the numbers."""
+    """Return numbers of any kind as an array of float64."""
     try:
         array = np.asarray(values)
         if array.dtype.kind in "fiubO":
@@ -79,17 +72,23 @@ def check_numbers(values: Any, name: str) -> NDArray[np.float64]:
     raise InvalidInputError(f"{name} must be numbers, got dtype {array.dtype}")
 
 
-def check_number(value: Any, name: str) -> float:
-    """Return one number as a float."""
-    values = check_numbers(value, name)
-    if values.ndim != 0:
-        raise InvalidInputError(
-            f"{name} must be one number, got an array of shape {values.shape}"
-        )
-    return float(values)
-
-
 def predict(table: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Return the most probable class, the first of equals, and its probability."""
     predicted = table.argmax(axis=1)
     return predicted, table[np.arange(len(table)), predicted]
+
+
+def sums_of_lowest(
+    keys: NDArray[Any], amounts: NDArray[Any], counts: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Return the sums of the amounts of the samples with the lowest keys.
+
+    Where samples have equal keys, the sum is the mean over all their orders: j of m
+    tied samples have j/m of what the m samples have together. So the sum is linear
+    along a tie, and along a single sample where a count is not a whole number.
+    """
+    order = np.argsort(keys)
+    ranked = keys[order]
+    ends = np.append(np.flatnonzero(ranked[1:] != ranked[:-1]) + 1, len(ranked))
+    sums = np.cumsum(amounts[order])[ends - 1]
+    return np.asarray(np.interp(counts, np.append(0, ends), np.append(0, sums)))

@@ -1,16 +1,19 @@
-"""Scores that are a mean over the samples: error, log-likelihood, Brier."""
+"""Error rate, log-likelihood, Brier score and calibration error."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from structsmooth.errors import InvalidInputError
 from structsmooth.metrics.inputs import (
     check_labels_and_probabilities,
-    check_number,
     predict,
+    sums_of_lowest,
 )
+from structsmooth.support.validation import check_choice, check_integer, check_real
 
 
 def error_rate(y: ArrayLike, probabilities: ArrayLike) -> float:
@@ -18,15 +21,13 @@ def error_rate(y: ArrayLike, probabilities: ArrayLike) -> float:
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Class numbers 0 to K - 1.
-    probabilities : array-like of shape (n, K) or (n,)
-        Predicted probabilities; one-dimensional, those of class 1 of two.
+    y, probabilities : array-like
+        Class numbers and predicted probabilities, as in `evaluate`.
 
     Returns
     -------
     float
-        From 0 to 1, lower is better.
+        From 0 to 1; lower is better.
 
     Examples
     --------
@@ -47,26 +48,24 @@ def negative_log_likelihood(
 ) -> float:
     """Return the mean of ``-log p(own class)``, in nats.
 
-    Taken exactly, one sample whose own class got the probability 0 makes it infinite.
-    Networks that underflow and forests that vote unanimously do that, so by default a
-    probability below 2.2e-16 counts as 2.2e-16, which costs 36 nats, whatever the
-    type of the array.
+    A single sample whose own class has probability 0 would make it infinite. Networks
+    that underflow and forests that vote unanimously predict such zeros, so by default a
+    probability below 2.2e-16 counts as 2.2e-16, which costs 36 nats, whatever the type
+    of the array.
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Class numbers 0 to K - 1.
-    probabilities : array-like of shape (n, K) or (n,)
-        Predicted probabilities; one-dimensional, those of class 1 of two.
+    y, probabilities : array-like
+        Class numbers and predicted probabilities, as in `evaluate`.
     clip : float, default=2.2e-16
         Smallest probability, from 0 to below 1; 0 is the exact score.
-        `sklearn.metrics.log_loss` has the same one for float64, but 1.2e-7 for
+        `sklearn.metrics.log_loss` uses the same value for float64, but 1.2e-7 for
         float32.
 
     Returns
     -------
     float
-        0 or more, lower is better.
+        0 or more; lower is better.
 
     Examples
     --------
@@ -76,33 +75,31 @@ def negative_log_likelihood(
     >>> negative_log_likelihood([0, 1], [[1.0, 0.0], [1.0, 0.0]], clip=0)
     inf
     """
-    floor = check_number(clip, "clip")
-    if not 0 <= floor < 1:
-        raise InvalidInputError(f"clip must be a number from 0 to below 1, got {clip}")
+    floor = check_real(clip, "clip", 0.0)
+    if floor >= 1.0:
+        raise InvalidInputError(f"clip must be below 1, got {clip!r}")
     coded, table = check_labels_and_probabilities(y, probabilities)
     own = np.maximum(table[np.arange(len(coded)), coded], floor)
-    with np.errstate(divide="ignore"):  # with a clip of 0, infinity is the answer
+    with np.errstate(divide="ignore"):  # the exact score may be infinite
         return float(0.0 - np.log(own).mean())  # not -0.0 for a perfect model
 
 
 def brier_score(y: ArrayLike, probabilities: ArrayLike) -> float:
     """Return the mean squared distance to the hard label, summed over the classes.
 
-    This is Brier's own score, from 0 to 2. With two classes both contribute the same,
-    and `sklearn.metrics.brier_score_loss` counts only one: by default its number is
-    half of this. With more classes the two agree.
+    This is Brier's original score, from 0 to 2. Of two classes, which contribute the
+    same, `sklearn.metrics.brier_score_loss` counts only one, so that by default its
+    result is half of this one. With more classes the two agree.
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Class numbers 0 to K - 1.
-    probabilities : array-like of shape (n, K) or (n,)
-        Predicted probabilities; one-dimensional, those of class 1 of two.
+    y, probabilities : array-like
+        Class numbers and predicted probabilities, as in `evaluate`.
 
     Returns
     -------
     float
-        From 0 to 2, lower is better.
+        From 0 to 2; lower is better.
 
     Examples
     --------
@@ -114,3 +111,83 @@ def brier_score(y: ArrayLike, probabilities: ArrayLike) -> float:
     distance = table.copy()
     distance[np.arange(len(coded)), coded] -= 1.0
     return float(np.square(distance, out=distance).sum()) / len(coded)
+
+
+def expected_calibration_error(
+    y: ArrayLike,
+    probabilities: ArrayLike,
+    *,
+    n_bins: int = 15,
+    bins: str = "width",
+    classwise: bool = False,
+) -> float:
+    """Return how far confidence and accuracy are apart, on average over bins.
+
+    Samples are binned by confidence, which is the largest probability. The result is
+    the mean over bins of the distance between mean confidence and accuracy, weighted by
+    the number of samples [1]_. It is biased upwards, more so with fewer samples in a
+    bin: compare models on the same samples with the same bins.
+
+    Parameters
+    ----------
+    y, probabilities : array-like
+        Class numbers and predicted probabilities, as in `evaluate`.
+    n_bins : int, default=15
+        Number of bins.
+    bins : {"width", "mass"}, default="width"
+        "width" divides the interval from 0 to 1 into bins of equal width, which include
+        their upper ends. "mass" gives each bin exactly n / n_bins samples [2]_: a
+        sample on the border of two bins counts partly in each, and samples of equal
+        confidence are spread evenly over the bins that they extend into.
+    classwise : bool, default=False
+        For each class, compare its probability with its frequency in bins of that
+        probability, and average over the classes [3]_. This takes all probabilities
+        into account; but with many classes most are near 0, and so is this error.
+
+    Returns
+    -------
+    float
+        From 0 to 1; lower is better.
+
+    References
+    ----------
+    .. [1] Guo, Pleiss, Sun, Weinberger: On Calibration of Modern Neural Networks,
+       ICML 2017.
+    .. [2] Nixon et al.: Measuring Calibration in Deep Learning, CVPR Workshops 2019.
+    .. [3] Kull et al.: Beyond temperature scaling, NeurIPS 2019.
+
+    Examples
+    --------
+    Of two samples at 0.75 one is wrong, and two samples at 1 are both right: the first
+    bin, with half of the samples, is off by 0.25.
+
+    >>> from structsmooth.metrics import expected_calibration_error
+    >>> expected_calibration_error([1, 0, 1, 1], [0.75, 0.75, 1.0, 1.0])
+    0.125
+    """
+    n_bins = check_integer(n_bins, "n_bins", 1)
+    bins = check_choice(bins, "bins", ("width", "mass"))
+    coded, table = check_labels_and_probabilities(y, probabilities)
+    if not classwise:
+        predicted, confidence = predict(table)
+        return _mean_gap(confidence, predicted == coded, n_bins, bins)
+    gaps = [
+        _mean_gap(column, coded == label, n_bins, bins)
+        for label, column in enumerate(table.T)
+    ]
+    return sum(gaps) / len(gaps)
+
+
+def _mean_gap(
+    forecast: NDArray[Any], happened: NDArray[np.bool_], n_bins: int, bins: str
+) -> float:
+    """Return the sum over bins of ``|sum of happened - forecast|``, over n."""
+    off = happened - forecast
+    gaps: NDArray[Any]
+    if bins == "width":
+        upper_ends = np.arange(1, n_bins) / n_bins
+        gaps = np.bincount(np.searchsorted(upper_ends, forecast), weights=off)
+    else:
+        cuts = np.linspace(0.0, len(forecast), n_bins + 1)
+        gaps = np.diff(sums_of_lowest(forecast, off, cuts))
+    return float(np.abs(gaps).sum()) / len(forecast)

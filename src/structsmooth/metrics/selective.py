@@ -1,4 +1,4 @@
-"""Selective prediction: the error that is left when unsure samples are declined."""
+"""Selective prediction: the error that remains when a model declines samples."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from structsmooth.errors import InvalidInputError
 from structsmooth.metrics.inputs import (
     check_labels_and_probabilities,
-    check_number,
     check_numbers,
     predict,
+    sums_of_lowest,
 )
-from structsmooth.metrics.ranking import sums_of_lowest
+from structsmooth.support.validation import check_real
 
 
 def risk_coverage_curve(
@@ -22,26 +22,24 @@ def risk_coverage_curve(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the error among the k most confident samples, for each k.
 
-    A model that may decline answers for the samples it is most confident of: their
-    share is the coverage, the error among them the risk.
+    A model that may decline predicts only the samples that it is most confident about.
+    Their share is the coverage, and the error among them is the risk.
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Class numbers 0 to K - 1.
-    probabilities : array-like of shape (n, K) or (n,)
-        Predicted probabilities; one-dimensional, those of class 1 of two.
+    y, probabilities : array-like
+        Class numbers and predicted probabilities, as in `evaluate`.
     confidence : array-like of shape (n,), optional
-        What ranks the samples, on any scale, higher is more confident; by default
-        the largest probability.
+        Numbers that rank the samples, on any scale, higher for more confident samples;
+        by default the largest probability.
 
     Returns
     -------
     coverage : ndarray of shape (n,)
         ``1/n, 2/n, ..., 1``.
     risk : ndarray of shape (n,)
-        The error among so many; where samples of equal confidence are parted, its
-        mean over all orders of them.
+        The error among these samples. If the coverage includes only some of the
+        samples of equal confidence, it is the mean over all their orders.
 
     Examples
     --------
@@ -67,24 +65,19 @@ def risk_at_coverage(
     coverage: float,
     confidence: ArrayLike | None = None,
 ) -> float:
-    """Return the error among the given share of the samples, the most confident.
+    """Return the error among a given share of the samples, the most confident ones.
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Class numbers 0 to K - 1.
-    probabilities : array-like of shape (n, K) or (n,)
-        Predicted probabilities; one-dimensional, those of class 1 of two.
+    y, probabilities, confidence : array-like
+        As in `risk_coverage_curve`.
     coverage : float
-        Share of the samples, above 0 and up to 1: the fewest samples that are at
-        least this share.
-    confidence : array-like of shape (n,), optional
-        What ranks the samples, as in `risk_coverage_curve`.
+        Share of the samples, above 0 and up to 1, rounded up to whole samples.
 
     Returns
     -------
     float
-        From 0 to 1, lower is better.
+        From 0 to 1; lower is better.
 
     Examples
     --------
@@ -92,10 +85,10 @@ def risk_at_coverage(
     >>> risk_at_coverage([1, 1, 0, 0], [0.9, 0.8, 0.8, 0.3], coverage=0.5)
     0.25
     """
-    share = check_number(coverage, "coverage")
-    if not 0 < share <= 1:
+    share = check_real(coverage, "coverage", 0.0)
+    if not 0.0 < share <= 1.0:
         raise InvalidInputError(
-            f"coverage must be a number above 0 and up to 1, got {coverage}"
+            f"coverage must be above 0 and at most 1, got {coverage!r}"
         )
     _, risk = risk_coverage_curve(y, probabilities, confidence)
     # 0.07 * 100 is 7.000000000000001 in floating point, and means 7.
@@ -107,22 +100,18 @@ def area_under_risk_coverage(
 ) -> float:
     """Return AURC, the mean over k of the error among the k most confident samples.
 
-    Fewer errors make it lower, and errors where the model is least confident [1]_. If
-    the confidence says nothing, it is the error rate.
+    It is lower the fewer the errors are, and the less confident the model is where it
+    errs [1]_. If all samples have the same confidence, it is the error rate.
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Class numbers 0 to K - 1.
-    probabilities : array-like of shape (n, K) or (n,)
-        Predicted probabilities; one-dimensional, those of class 1 of two.
-    confidence : array-like of shape (n,), optional
-        What ranks the samples, as in `risk_coverage_curve`.
+    y, probabilities, confidence : array-like
+        As in `risk_coverage_curve`.
 
     Returns
     -------
     float
-        From 0 to 1, lower is better.
+        From 0 to 1; lower is better.
 
     References
     ----------
@@ -144,34 +133,25 @@ def area_under_risk_coverage(
 def excess_area_under_risk_coverage(
     y: ArrayLike, probabilities: ArrayLike, confidence: ArrayLike | None = None
 ) -> float:
-    """Return E-AURC: how far AURC is above that of the same errors ranked last.
+    """Return E-AURC, the excess of AURC over that of the same errors ranked last.
 
-    What the best ranking reaches is taken for this number of samples, not as the limit
-    for many, ``r + (1-r) log(1-r)`` at error rate r [1]_. So the excess of a perfect
-    ranking is 0, and none is below.
+    The AURC of the best ranking is exact for this number of samples, unlike the usual
+    limit ``r + (1-r) log(1-r)`` for many samples at error rate r. So the excess of a
+    perfect ranking is 0, and no ranking is below 0.
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Class numbers 0 to K - 1.
-    probabilities : array-like of shape (n, K) or (n,)
-        Predicted probabilities; one-dimensional, those of class 1 of two.
-    confidence : array-like of shape (n,), optional
-        What ranks the samples, as in `risk_coverage_curve`.
+    y, probabilities, confidence : array-like
+        As in `risk_coverage_curve`.
 
     Returns
     -------
     float
-        From 0 to 1, lower is better.
-
-    References
-    ----------
-    .. [1] Geifman, Uziel, El-Yaniv: Bias-Reduced Uncertainty Estimation for Deep
-       Neural Classifiers, ICLR 2019.
+        From 0 to 1; lower is better.
 
     Examples
     --------
-    The more confident of two is wrong: risks 1 and 1/2, where 0 and 1/2 was possible.
+    The more confident of two is wrong: risks 1 and 1/2, where the best are 0 and 1/2.
 
     >>> from structsmooth.metrics import excess_area_under_risk_coverage
     >>> excess_area_under_risk_coverage([0, 0], [0.9, 0.2])

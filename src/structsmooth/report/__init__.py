@@ -1,7 +1,7 @@
-"""One offline HTML file that says what a fit has found, and the same as JSON.
+"""One offline HTML file that shows what a fit has found, and the same content as JSON.
 
-`write_report` makes it of a fitted smoother and the rows it was fitted to;
-``structsmooth report`` of what ``structsmooth fit`` has written.
+`report_of` makes it from a fitted smoother and its training rows, ``structsmooth
+report`` from what ``structsmooth fit`` has written.
 """
 
 from __future__ import annotations

@@ -13,19 +13,19 @@ from structsmooth.bayes_error.ranking import order_of_regions, says_little
 from structsmooth.bayes_error.shrinkage import shrink_bounds
 from structsmooth.io.store import versions
 from structsmooth.report.checks import make_checks
-from structsmooth.report.drawing.palette import overlap_of_classes
-from structsmooth.report.model import ClassRow, ClusterRow, Map, Report, Sample
+from structsmooth.report.model import ClassRow, ClusterRow, Map, Pairs, Report, Sample
+from structsmooth.report.palette import overlap_of_classes
 from structsmooth.report.pictures import png_uri
 from structsmooth.report.verdict import make_verdict
 from structsmooth.report.view import N_NEIGHBORS, View
 from structsmooth.report.words import percent, plural, short
+from structsmooth.smoother import StructuralSmoother
 from structsmooth.strengths.epsilon import epsilon_from_alpha
-
-Pairs = tuple[tuple[int, int, float], ...]
+from structsmooth.support.groups import rows_of_groups
 
 
 def build_report(
-    smoother: Any,
+    smoother: StructuralSmoother,
     view: View | None,
     *,
     name: str = "data",
@@ -33,40 +33,41 @@ def build_report(
     fit_versions: Mapping[str, str] | None = None,
     left_out: Sequence[str] = (),
 ) -> Report:
-    """Put together what a report says.
+    """Collect the content of a report.
 
     Parameters
     ----------
     smoother : StructuralSmoother
         Fitted.
     view : View or None
-        Of its rows; without it there is neither a map nor ambiguous samples.
+        What `make_view` found in the rows; without it there is neither a map nor a list
+        of ambiguous samples.
     name : str
-        Of the data.
-    notes : sequence of str
-        Warnings of the fit.
+        What to call the data.
+    notes, left_out : sequence of str
+        Warnings of the fit, and what the report lacks and why.
     fit_versions : mapping of str to str, optional
-        Versions it was fitted with; by default those of today.
-    left_out : sequence of str
-        What the report lacks, and why.
+        Versions that the smoother was fitted with; by default the current ones.
+
+    Returns
+    -------
+    Report
+        For `write_report`.
     """
     whole = smoother.bayes_error_bounds_
-    n_classes = len(smoother.classes_)
     shrinkage = shrink_bounds(smoother.cluster_bounds_)
     checks = make_checks(smoother, view, shrinkage)
-    crossing = overlap_of_classes(
-        whole.crossing_pairs, whole.crossing_counts, n_classes
-    )
+    crossing = overlap_of_classes(whole)
     today = versions()
     return Report(
         name=name,
-        n_samples=int(whole.n_samples),
-        n_features=int(smoother.n_features_in_),
-        n_dimensions=int(smoother.structure_.regions.centers.shape[1]),
-        alpha=float(smoother.alpha_),
-        beta=float(smoother.beta_),
-        label_smoothing=float(epsilon_from_alpha(smoother.alpha_, n_classes)),
-        regions=str(smoother.regions),
+        n_samples=round(whole.n_samples),
+        n_features=smoother.n_features_in_,
+        n_dimensions=smoother.structure_.regions.centers.shape[1],
+        alpha=smoother.alpha_,
+        beta=smoother.beta_,
+        label_smoothing=epsilon_from_alpha(smoother.alpha_, len(smoother.classes_)),
+        regions=smoother.regions,
         verdict=make_verdict(smoother, shrinkage, checks, view),
         checks=checks,
         classes=tuple(
@@ -93,46 +94,34 @@ def build_report(
     )
 
 
-def _describe_classes(bounds: BayesErrorBounds, classes: NDArray[Any]) -> str:
-    """Return the largest classes of a region with their shares, as text."""
-    members = _members(bounds)
-    text = ", ".join(
-        f"“{short(str(classes[k]))}” {percent(size / bounds.n_samples, 0)}"
-        for k, size in members[:3]
-    )
-    return text + (f", {len(members) - 3} more" if len(members) > 3 else "")
-
-
-def _clusters(smoother: Any) -> tuple[ClusterRow, ...]:
+def _clusters(smoother: StructuralSmoother) -> tuple[ClusterRow, ...]:
     """Return the clusters, those that are hard for certain first."""
-    labels, strengths = smoother.cluster_labels_, smoother.strengths_
-    followed = smoother.bayes_error_
-    if smoother.structure_.points is not None:
-        followed = np.bincount(labels, followed) / np.bincount(labels)
-    by_cluster = np.argsort(labels, kind="stable")
-    members = np.split(by_cluster, np.cumsum(np.bincount(labels))[:-1])
+    followed = smoother.decision_.bayes_error_of_clusters(smoother.structure_)
+    members = rows_of_groups(smoother.cluster_labels_)
     center = smoother.bayes_error_bounds_.crossing_fraction
     little = says_little(smoother.cluster_bounds_)
     rows = []
     for cluster in order_of_regions(smoother.cluster_bounds_).tolist():
         bounds = smoother.cluster_bounds_[cluster]
         inside = smoother.sample_strengths_[members[cluster]]
+        least, most = np.quantile(inside, (0.1, 0.9)).tolist()
         low, high = bounds.upper_interval
+        classes = _most_first(np.arange(len(bounds.class_counts)), bounds.class_counts)
         rows.append(
             ClusterRow(
                 cluster=cluster,
-                size=int(bounds.n_samples),
+                size=bounds.n_samples,
                 weight=float(smoother.cluster_weights_[cluster]),
-                n_classes=int(np.count_nonzero(bounds.class_counts)),
-                classes=_describe_classes(bounds, smoother.classes_),
-                members=_members(bounds),
-                lower=float(bounds.lower),
-                upper=float(bounds.upper),
-                lower_interval=_pair(bounds.lower_interval),
-                interval=_pair(bounds.interval),
+                n_classes=len(classes),
+                classes=_describe(classes, bounds.n_samples, smoother.classes_),
+                members=classes,
+                lower=bounds.lower,
+                upper=bounds.upper,
+                lower_interval=bounds.lower_interval,
+                interval=bounds.interval,
                 followed=float(followed[cluster]),
-                strength=float(strengths[cluster]),
-                strength_range=_pair(np.quantile(inside, (0.1, 0.9))),
+                strength=float(smoother.strengths_[cluster]),
+                strength_range=(least, most),
                 differs=bool((center < low or center > high) and not little[cluster]),
                 says_little=bool(little[cluster]),
                 pairs=_pairs(bounds),
@@ -141,43 +130,49 @@ def _clusters(smoother: Any) -> tuple[ClusterRow, ...]:
     return tuple(rows)
 
 
-def _members(bounds: BayesErrorBounds) -> tuple[tuple[int, int], ...]:
-    counts = bounds.class_counts
+def _most_first(
+    classes: NDArray[np.int64], counts: NDArray[Any]
+) -> tuple[tuple[int, int], ...]:
+    """Return the classes that occur, with their counts."""
     order = np.argsort(-counts, kind="stable")
     order = order[counts[order] > 0]
-    return tuple(zip(order.tolist(), counts[order].tolist(), strict=True))
+    return tuple(zip(classes[order].tolist(), counts[order].tolist(), strict=True))
 
 
-def _pair(values: Any) -> tuple[float, float]:
-    low, high = values
-    return float(low), float(high)
+def _describe(
+    classes: tuple[tuple[int, int], ...], n_rows: int, names: NDArray[Any]
+) -> str:
+    """Return the largest classes with their shares as text."""
+    text = ", ".join(
+        f"“{short(str(names[k]))}” {percent(size / n_rows, 0)}"
+        for k, size in classes[:3]
+    )
+    return text + (f", {len(classes) - 3} more" if len(classes) > 3 else "")
 
 
 def _pairs(bounds: BayesErrorBounds) -> Pairs:
+    """Return the pairs of classes that tree edges join, most edges first."""
     order = np.argsort(-bounds.crossing_counts, kind="stable")
-    joined = zip(
-        bounds.crossing_pairs[order].tolist(),
-        bounds.crossing_counts[order].tolist(),
-        strict=True,
-    )
-    return tuple((first, second, float(count)) for (first, second), count in joined)
+    first, second = bounds.crossing_pairs[order].T.tolist()
+    counts = bounds.crossing_counts[order].astype(float).tolist()
+    return tuple(zip(first, second, counts, strict=True))
 
 
 def _map(view: View) -> Map:
-    def rounded(values: NDArray[Any], digits: int) -> tuple[float, ...]:
-        return tuple(np.round(values.astype(np.float64), digits).tolist())
+    def rounded(values: NDArray[Any]) -> tuple[float, ...]:
+        return tuple(np.round(values.astype(np.float64), 5).tolist())
 
     return Map(
-        n_rows=int(view.n_rows),
-        n_looked_at=int(view.n_looked_at),
-        variance_shown=float(view.variance_shown),
+        n_rows=view.n_rows,
+        n_looked_at=view.n_looked_at,
+        variance_shown=view.variance_shown,
         rows=tuple(view.rows.tolist()),
         x=tuple(float(f"{v:.6g}") for v in view.positions[:, 0].tolist()),
         y=tuple(float(f"{v:.6g}") for v in view.positions[:, 1].tolist()),
         classes=tuple(view.classes.tolist()),
         clusters=tuple(view.clusters.tolist()),
-        errors=rounded(view.errors, 5),
-        strengths=rounded(view.strengths, 5),
+        errors=rounded(view.errors),
+        strengths=rounded(view.strengths),
         agreement=tuple(
             None if np.isnan(share) else round(share, 3)
             for share in view.agreement.tolist()
@@ -189,8 +184,6 @@ def _samples(view: View) -> tuple[Sample, ...]:
     samples = []
     for place, row in enumerate(view.ambiguous.tolist()):
         near = view.ambiguous_neighbors[place]
-        classes, counts = np.unique(near[near >= 0], return_counts=True)
-        order = np.argsort(-counts, kind="stable")
         picture = int(view.picture_of[place])
         samples.append(
             Sample(
@@ -199,9 +192,7 @@ def _samples(view: View) -> tuple[Sample, ...]:
                 label=int(view.ambiguous_classes[place]),
                 ambiguity=round(float(view.ambiguity[place]), 4),
                 ambiguity_around=round(float(view.ambiguity_around[place]), 4),
-                neighbors=tuple(
-                    zip(classes[order].tolist(), counts[order].tolist(), strict=True)
-                ),
+                neighbors=_most_first(*np.unique(near[near >= 0], return_counts=True)),
                 picture=None if picture < 0 else png_uri(view.pictures[picture]),
             )
         )
@@ -209,14 +200,13 @@ def _samples(view: View) -> tuple[Sample, ...]:
 
 
 def _unranked(view: View) -> str:
-    """Say which rows cannot be among the ambiguous ones, and why."""
+    """Return a sentence on the rows that cannot be among the ambiguous ones."""
     if not view.n_unranked:
         return ""
-    which = plural(view.n_unranked, "row is", "rows are")
+    which = plural(view.n_unranked, "row is not", "rows are not")
     if view.n_unranked == view.n_looked_at:
         which = "No row is"
-    not_ranked = "ranked" if which.startswith("No") else "not ranked"
     return (
-        f"{which} {not_ranked}, because fewer than {N_NEIGHBORS} neighbors are in the "
-        "same cluster, or because the cluster says little."
+        f"{which} ranked, because fewer than {N_NEIGHBORS} neighbors are in the same "
+        "cluster, or because the cluster says little."
     )

@@ -1,262 +1,315 @@
-"""What can be wrong with a fit, asked one by one: all checks, and those of clusters."""
+"""What can be wrong with a fit, one question at a time."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from structsmooth.bayes_error.crossing import MANY_TIES
 from structsmooth.bayes_error.ranking import says_little
 from structsmooth.bayes_error.shrinkage import FEW_ROWS, Shrinkage
 from structsmooth.report.model import FAIL, PASS, WARN, Check
-from structsmooth.report.rowchecks import (
-    check_box,
-    check_duplicates,
-    check_mean,
-    check_rare_classes,
-    check_suspects,
-    check_ties,
-)
 from structsmooth.report.view import View
-from structsmooth.report.words import number, percent, plural
+from structsmooth.report.words import listed, number, percent, plural, short, strength
+from structsmooth.smoother import StructuralSmoother
 
-# More reduced features than this, and neighbors begin not to be near.
+# In more dimensions than this, nearest neighbors begin to be far away.
 MANY_DIMENSIONS = 10
-# Of the clusters' differences less than this share is signal: mostly noise.
+# If a smaller share of the clusters' differences is signal, they are mostly noise.
 MOSTLY_NOISE = 0.5
+# A class with fewer rows than this is rare.
+RARE_CLASS = 10
+# At most this many rows with suspicious labels are named.
+SHOWN_SUSPECTS = 10
+FIT_AGAIN = "A smoother as fitted is never like this; fit again."
+TITLES = {
+    "noise": "Do regions differ by more than noise?",
+    "dimensions": "Are nearest neighbors near?",
+    "saturation": "Are the bounds informative everywhere?",
+    "tiny-clusters": "Does every cluster have enough rows?",
+    "one-class-clusters": "Do clusters mix classes?",
+    "rare-classes": "Does every class have enough rows?",
+    "suspects": "Do the labels look right?",
+    "ties": "Do distances decide the trees?",
+    "duplicates": "Does every row occur only once?",
+    "mean": "Is the mean strength equal to alpha?",
+    "box": "Are all strengths inside their limits?",
+}
+Answer = tuple[str, ...]  # the status, what was found, and perhaps advice
 
 
 def make_checks(
-    smoother: Any, view: View | None, shrinkage: Shrinkage
+    smoother: StructuralSmoother, view: View | None, shrinkage: Shrinkage
 ) -> tuple[Check, ...]:
-    """Ask everything.
-
-    Parameters
-    ----------
-    smoother : StructuralSmoother
-        Fitted.
-    view : View or None
-        Of the rows, if they were at hand.
-    shrinkage : Shrinkage
-        Of the smoother's clusters.
-    """
-    return (
-        check_noise(smoother, shrinkage),
-        check_dimensions(smoother),
-        check_saturation(smoother),
-        check_tiny_clusters(smoother),
-        check_one_class_clusters(smoother),
-        check_rare_classes(smoother),
-        *([] if smoother.suspects_ is None else [check_suspects(smoother)]),
-        check_ties(smoother),
-        *([] if view is None else [check_duplicates(view)]),
-        check_mean(smoother),
-        check_box(smoother),
+    """Answer every question that applies; ``shrinkage`` is that of the clusters."""
+    answers = {
+        "noise": _noise(smoother, shrinkage),
+        "dimensions": _dimensions(smoother),
+        "saturation": _saturation(smoother),
+        "tiny-clusters": _tiny_clusters(smoother),
+        "one-class-clusters": _one_class_clusters(smoother),
+        "rare-classes": _rare_classes(smoother),
+        "suspects": None if smoother.suspects_ is None else _suspects(smoother),
+        "ties": _ties(smoother),
+        "duplicates": None if view is None else _duplicates(view),
+        "mean": _mean(smoother),
+        "box": _box(smoother),
+    }
+    return tuple(
+        Check(key, TITLES[key], *answer) for key, answer in answers.items() if answer
     )
 
 
-def is_signal_around_points(smoother: Any) -> bool:
-    """Whether two halves of the labels agree on where classes overlap."""
+def signal_around_points(smoother: StructuralSmoother) -> float:
+    """Return how far two halves of the labels agree on where classes overlap.
+
+    It is the share of the differences between samples that is more than noise, and 0 if
+    the strengths do not follow it.
+    """
     points = smoother.structure_.points
-    return points is not None and smoother.shrink and points.reliability > 0.0
+    return points.reliability if points is not None and smoother.shrink else 0.0
 
 
-def check_noise(smoother: Any, shrinkage: Shrinkage) -> Check:
-    """Whether clusters differ by more than sampling noise."""
-    key, title = "noise", "Do regions differ by more than noise?"
-    if is_signal_around_points(smoother):
-        return Check(
-            key,
-            title,
+def _noise(smoother: StructuralSmoother, shrinkage: Shrinkage) -> Answer:
+    signal = signal_around_points(smoother)
+    if signal > 0.0:
+        return (
             PASS,
-            "Yes: two halves of the labels agree on where the classes overlap. Of the "
-            f"differences between samples, about "
-            f"{percent(smoother.structure_.points.reliability, 0)} is more than "
-            "noise, and the strengths follow only these.",
+            "Yes: two halves of the labels agree on where the classes overlap. About "
+            f"{percent(signal, 0)} of the differences between samples is more than "
+            "noise, and the strengths follow only that part.",
         )
     n_clusters = len(smoother.cluster_bounds_)
     if n_clusters == 1:
-        return Check(
-            key,
-            title,
+        found = "There is only one cluster, so there is nothing to compare"
+        if smoother.structure_.points is None:
+            found += ": all rows get the same strength, which is uniform smoothing"
+        return (
             WARN,
-            "There is one cluster only, so there is nothing to compare"
-            + (
-                "."
-                if smoother.structure_.points is not None
-                else ": all rows get the same strength, which is uniform smoothing."
-            ),
-            "More rows, or n_clusters=2 and more, would show whether regions differ.",
+            found + ".",
+            "More rows, or n_clusters=2 or more, would show whether regions differ.",
         )
     p_value = shrinkage.p_value
-    chance = "p < 0.001" if p_value < 0.001 else f"p = {p_value:.2g}"
     if shrinkage.spread == 0.0:
         found = (
             f"Not clearly: {n_clusters} clusters of equal Bayes error would differ as "
             f"much by chance in {100.0 * p_value:.0f} of 100 cases. "
         )
         if np.ptp(smoother.sample_strengths_) <= 1e-9:
-            return Check(
-                key, title, WARN, found + "The strengths are uniform, which fits."
-            )
-        return Check(
-            key,
-            title,
+            return WARN, found + "The strengths are uniform, which fits."
+        return (
             FAIL,
-            found
-            + "The strengths may follow noise; uniform smoothing would do as well.",
+            found + "The strengths may follow noise; uniform smoothing would do as "
+            "well.",
             "Use uniform smoothing, or fit with shrink=True, which draws clusters "
-            "together as far as they differ by noise. More rows or fewer clusters "
-            "would say more.",
+            "together as far as their differences are noise. More rows or fewer "
+            "clusters would give a clearer answer.",
         )
     signal = float(smoother.cluster_weights_ @ shrinkage.factors)
+    chance = "p < 0.001" if p_value < 0.001 else f"p = {p_value:.2g}"
     found = (
-        f"Yes ({chance}). Of the differences between clusters, about "
-        f"{percent(signal, 0)} is more than sampling noise."
+        f"({chance}). About {percent(signal, 0)} of the differences between clusters "
+        "is more than sampling noise."
     )
     if signal < MOSTLY_NOISE and not smoother.shrink:
-        return Check(
-            key,
-            title,
+        return (
             WARN,
-            found.replace("Yes", "Yes, but not by much", 1),
-            "Fit with shrink=True to draw clusters together as far as they differ by "
-            "noise.",
+            "Yes, but not by much " + found,
+            "Fit with shrink=True to draw clusters together as far as their "
+            "differences are noise.",
         )
-    return Check(key, title, PASS, found)
+    return PASS, "Yes " + found
 
 
-def check_dimensions(smoother: Any) -> Check:
-    """Whether neighbors can be near."""
-    key, title = "dimensions", "Are nearest neighbors near?"
-    dimensions = smoother.structure_.regions.centers.shape[1]
-    if dimensions > MANY_DIMENSIONS:
-        return Check(
-            key,
-            title,
+def _dimensions(smoother: StructuralSmoother) -> Answer:
+    n_dimensions = smoother.structure_.regions.centers.shape[1]
+    found = f"Distances are measured in {plural(n_dimensions, 'dimension')}"
+    if n_dimensions > MANY_DIMENSIONS:
+        return (
             WARN,
-            f"Distances are measured in {plural(dimensions, 'dimension')}. There, "
-            "nearest neighbors tend to be far, and the estimated Bayes error comes out "
-            "too high, the lower bound included.",
-            "Compare regions by the estimate, and do not take it for a limit. Features "
-            "that separate the classes in fewer dimensions (an embedding) make it "
-            "better.",
+            f"{found}. In so many, nearest neighbors tend to be far away, and the "
+            "estimated Bayes error comes out too high, the lower bound included.",
+            "Use the estimated Bayes error to compare regions, not as a limit. "
+            "Features that separate the classes in fewer dimensions (an embedding) "
+            "improve it.",
         )
-    return Check(
-        key,
-        title,
-        PASS,
-        f"Distances are measured in {plural(dimensions, 'dimension')}; few enough for "
-        "neighbors to be near if the rows are many.",
-    )
+    return PASS, f"{found}; in so few, the neighbors among many rows are near."
 
 
-def check_saturation(smoother: Any) -> Check:
-    """Whether neighbors agree more often than by chance."""
-    key, title = "saturation", "Do the bounds say anything everywhere?"
+def _saturation(smoother: StructuralSmoother) -> Answer:
     n_classes = len(smoother.classes_)
     ceiling = (n_classes - 1) / n_classes
     full = np.array(
         [bounds.crossing_fraction >= ceiling for bounds in smoother.cluster_bounds_]
     )
-    full &= ~says_little(smoother.cluster_bounds_)  # which reach it by chance
-    share = float(smoother.cluster_weights_[full].sum())
+    full &= ~says_little(smoother.cluster_bounds_)  # those can reach it by chance
     if not full.any():
-        return Check(
-            key,
-            title,
+        return (
             PASS,
             "In every cluster, neighbors agree more often than labels drawn at random "
             "from equally frequent classes would.",
         )
-    return Check(
-        key,
-        title,
+    share = float(smoother.cluster_weights_[full].sum())
+    return (
         FAIL if share > 0.5 else WARN,
         f"In {plural(int(full.sum()), 'cluster')} ({percent(share)} of the rows) at "
-        f"least {percent(ceiling)} of the neighbors have different labels: there, they "
-        "agree no more than labels drawn at random.",
+        f"least {percent(ceiling)} of the neighbors have different labels.",
         "Where neighbors agree no more than labels drawn at random, these features do "
         "not tell the classes apart: check that the labels belong to the rows, or use "
         "other features.",
     )
 
 
-def check_tiny_clusters(smoother: Any) -> Check:
-    """Whether clusters have enough rows."""
-    key, title = "tiny-clusters", "Has every cluster enough rows?"
+def _tiny_clusters(smoother: StructuralSmoother) -> Answer:
     sizes = np.array([bounds.n_samples for bounds in smoother.cluster_bounds_])
     tiny = sizes < FEW_ROWS
-    merged = smoother.structure_.regions.n_merged
-    joined = (
-        f" {plural(merged, 'cluster was', 'clusters were')} too small and joined a "
-        "neighbor."
-        if merged
-        else ""
-    )
-    if not tiny.any():
-        return Check(
-            key,
-            title,
-            PASS,
-            f"The smallest of {number(len(sizes))} has "
-            f"{plural(int(sizes.min()), 'row')}." + joined,
-        )
+    n_tiny, n_merged = int(tiny.sum()), smoother.structure_.regions.n_merged
+    merged = ""
+    if n_merged:
+        were = plural(n_merged, "cluster was", "clusters were")
+        merged = f" {were} too small and joined a neighbor."
+    if not n_tiny:
+        smallest = plural(int(sizes.min()), "row")
+        return PASS, f"The smallest of {number(len(sizes))} has {smallest}.{merged}"
     share = float(sizes[tiny].sum() / sizes.sum())
-    return Check(
-        key,
-        title,
-        WARN,
-        f"{plural(int(tiny.sum()), 'cluster has', 'clusters have')} fewer than "
-        f"{FEW_ROWS} rows ({percent(share)} of all)."
-        + _about_little(int(tiny.sum()), smoother.cluster_bounds_)
-        + joined,
-        f"Take fewer clusters (n_clusters), or min_cluster_size={FEW_ROWS}."
-        if len(sizes) > 1
-        else "More rows would say more.",
-    )
-
-
-def _about_little(n_tiny: int, clusters: Any) -> str:
-    """Say what becomes of tiny clusters that may be like the others."""
-    n_little = int(np.count_nonzero(says_little(clusters)))
-    if not n_little:
-        return " So few rows say little about a cluster."
-    who = "All of them" if n_little == n_tiny else f"{number(n_little)} of them"
-    if n_tiny == 1:
-        who = "It"
-    strength = "its strength follows" if n_little == 1 else "their strengths follow"
-    comes = "it comes" if n_little == 1 else "they come"
+    n_little = np.count_nonzero(says_little(smoother.cluster_bounds_))
+    little = "So few rows say little about a cluster."
+    if n_little:
+        little = (
+            f"Of these, {n_little} may be like the others: such clusters say little, "
+            "their strengths follow the mean of the others, and they are listed last."
+        )
     return (
-        f" {who} may be like the others and {'says' if n_little == 1 else 'say'} "
-        f"little: {strength} the mean of the others, and {comes} last where clusters "
-        "are listed."
+        WARN,
+        f"{plural(n_tiny, 'cluster has', 'clusters have')} fewer than {FEW_ROWS} rows "
+        f"({percent(share)} of all). {little}{merged}",
+        f"Use fewer clusters (n_clusters) or min_cluster_size={FEW_ROWS}."
+        if len(sizes) > 1
+        else "More rows would help.",
     )
 
 
-def check_one_class_clusters(smoother: Any) -> Check:
-    """How many clusters have a single class."""
-    key, title = "one-class-clusters", "Do clusters mix classes?"
+def _one_class_clusters(smoother: StructuralSmoother) -> Answer:
     single = np.array(
         [np.count_nonzero(b.class_counts) == 1 for b in smoother.cluster_bounds_]
     )
-    share = float(smoother.cluster_weights_[single].sum())
     if not single.any():
-        return Check(
-            key, title, PASS, "Every cluster has rows of at least two classes."
-        )
+        return PASS, "Every cluster has rows of at least two classes."
+    share = float(smoother.cluster_weights_[single].sum())
     found = (
-        f"{number(int(single.sum()))} of {plural(len(single), 'cluster')} "
-        f"({percent(share)} of the rows) {'has' if single.sum() == 1 else 'have'} a "
-        "single class, so their estimated Bayes error is 0."
+        f"Clusters with a single class: {number(int(single.sum()))} of "
+        f"{number(len(single))} ({percent(share)} of the rows). Their estimated Bayes "
+        "error is 0."
     )
     if share > 0.5 and smoother.alpha_ > smoother.bayes_error_bounds_.lower:
-        return Check(
-            key,
-            title,
+        return (
             WARN,
             found,
             "Classes that lie apart need little smoothing: try a smaller alpha, or "
             "alpha='auto', which is the estimated Bayes error.",
         )
-    return Check(key, title, PASS, found + " That is as it should be.")
+    return PASS, found + " That is as it should be."
+
+
+def _rare_classes(smoother: StructuralSmoother) -> Answer:
+    counts = smoother.bayes_error_bounds_.class_counts
+    rare = np.flatnonzero(counts < RARE_CLASS)
+    if not len(rare):
+        return PASS, f"The smallest has {plural(int(counts.min()), 'row')}."
+    names = listed([short(str(name)) for name in smoother.classes_[rare].tolist()])
+    return (
+        WARN,
+        f"{plural(len(rare), 'class has', 'classes have')} fewer than {RARE_CLASS} "
+        f"rows: {names}.",
+        "Collect more rows of the rare classes, or merge them with others: so few rows "
+        "say little about where a class overlaps with others.",
+    )
+
+
+def _suspects(smoother: StructuralSmoother) -> Answer:
+    suspects, n_rows = smoother.suspects_, smoother.bayes_error_bounds_.n_samples
+    if not suspects:
+        return PASS, "No label differs from nearly all of its neighbors."
+    first = listed([f"{row}" for row in suspects.rows.tolist()], SHOWN_SUSPECTS)
+    look = "looks like a mistake" if len(suspects) == 1 else "look like mistakes"
+    return (
+        WARN,
+        f"{plural(len(suspects), 'label')} of {number(n_rows)} "
+        f"({percent(len(suspects) / n_rows)}) {look}: nearly all neighbors have "
+        f"another label. Row numbers from 0, the most certain first: {first}.",
+        "Look at the rows whose labels look like mistakes, and correct the labels or "
+        "leave the rows out of the training: smoothing is no cure for wrong labels. "
+        "These labels were not counted as overlap.",
+    )
+
+
+def _ties(smoother: StructuralSmoother) -> Answer:
+    tied = smoother.bayes_error_bounds_.tied_fraction
+    if tied <= MANY_TIES:
+        return PASS, "Equal distances leave few of the trees' edges undecided, or none."
+    found = f"Equal distances leave {percent(tied, 0)} of the trees' edges"
+    if smoother.ties == "average":
+        return PASS, f"{found} undecided; counts are means over orders of the rows."
+    return (
+        WARN,
+        found + " to the order of the rows.",
+        "Fit with ties='average', which takes the mean over 16 orders.",
+    )
+
+
+def _duplicates(view: View) -> Answer:
+    among = ""
+    if view.n_looked_at != view.n_rows:
+        among = f" among {number(view.n_looked_at)} rows chosen at random"
+    if view.duplicate_share == 0.0:
+        return PASS, f"No two rows are equal{among}."
+    found = (
+        f"{percent(view.duplicate_share)} of the rows equal another one{among}; "
+        f"{percent(view.conflict_share)} equal one with another label."
+    )
+    advice = ""
+    if view.conflict_share > 0.0:
+        advice = (
+            "Equal rows with different labels are either hard cases or labeling "
+            "errors: look at some."
+        )
+    elif view.duplicate_share > 0.01:
+        advice = (
+            "Equal rows with equal labels make the classes look further apart than "
+            "they are: drop them, and keep them out of test sets."
+        )
+    return WARN if advice else PASS, found, advice
+
+
+def _mean(smoother: StructuralSmoother) -> Answer:
+    mean = float(np.mean(smoother.sample_strengths_))
+    if abs(mean - smoother.alpha_) <= 1e-9:
+        return PASS, f"The mean over all rows is {strength(mean)}, which is alpha."
+    found = f"The mean over all rows is {mean:.6g}, alpha is {smoother.alpha_:.6g}."
+    return FAIL, found, FIT_AGAIN
+
+
+def _box(smoother: StructuralSmoother) -> Answer:
+    n_classes = len(smoother.classes_)
+    ceiling = (n_classes - 1) / n_classes
+    values = smoother.sample_strengths_
+    low, high = float(values.min()), float(values.max())
+    if low < 0.0 or high >= ceiling:
+        found = f"They range from {low:.6g} to {high:.6g}, expected 0 to below "
+        return FAIL, f"{found}{ceiling:.6g}.", FIT_AGAIN
+    found = (
+        f"They range from {strength(low)} to {strength(high)}, inside 0 to below "
+        f"{strength(ceiling)}."
+    )
+    at_zero = values == 0.0
+    if at_zero.any() and smoother.alpha_ > 0.0:
+        share = percent(float(at_zero.mean()), 0)
+        found += f" {share} of the rows are not smoothed at all."
+        overlap = smoother.decision_.bayes_error_of_samples(smoother.structure_) > 0.0
+        if np.mean(at_zero & overlap) > 0.5:
+            return (
+                WARN,
+                found,
+                "Most rows are not smoothed although classes overlap around them: a "
+                "smaller beta or a larger alpha would smooth more of them.",
+            )
+    return PASS, found

@@ -1,4 +1,8 @@
-"""What a report says, as plain values: the page and the JSON file are made of it."""
+"""The content of a report as plain values; the page and the JSON file are made of it.
+
+Classes, rows and clusters are given by number, and pairs of classes with the number of
+tree edges that join them.
+"""
 
 from __future__ import annotations
 
@@ -13,74 +17,39 @@ FORMAT_VERSION = 1
 
 PASS, WARN, FAIL = "pass", "warn", "fail"
 
+Pairs = tuple[tuple[int, int, float], ...]
+
 
 @dataclass(frozen=True)
 class Check:
-    """One question to the fit, and the answer.
+    """A question about the fit, what was found, and what to do about it if anything."""
 
-    Attributes
-    ----------
-    key : str
-        A name that stays.
-    title, finding, advice : str
-        The question, what was found, and what to do about it if anything.
-    status : {"pass", "warn", "fail"}
-        How it went.
-    """
-
-    key: str
+    key: str  # a name that never changes
     title: str
-    status: str
+    status: str  # "pass", "warn" or "fail"
     finding: str
     advice: str = ""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The report in short.
+    """A summary of the report."""
 
-    Attributes
-    ----------
-    level : {"apart", "little", "clear", "strong", "mixed", "unsure"}
-        How much the classes overlap, see `structsmooth.report.verdict`.
-    headline : str
-        The same as a sentence.
-    lower, upper : float
-        Estimated bounds on the Bayes error.
-    interval : tuple of float
-        Their confidence interval.
-    confidence : float
-        Its level.
-    largest_class_share : float
-        What always answering with the largest class gets right.
-    has_structure : bool
-        Whether clusters differ by more than sampling noise.
-    p_value : float
-        How often clusters of equal Bayes error would differ as much.
-    bias, uniform_bias, saved : float
-        How far the strengths, and uniform ones of the same mean, move the Bayes
-        error, and the share that the former save.
-    difficulty, reach, smoothing : str
-        A paragraph each: how hard the data are, what that means, what smoothing does.
-    advice : tuple of str
-        What to do about it.
-    """
-
-    level: str
+    level: str  # how much classes overlap: a name in `structsmooth.report.verdict`
     headline: str
-    lower: float
+    lower: float  # bounds on the Bayes error, their interval and its level
     upper: float
     interval: tuple[float, float]
     confidence: float
     largest_class_share: float
-    has_structure: bool
-    p_value: float
-    bias: float
-    uniform_bias: float
-    saved: float
-    difficulty: str
-    reach: str
-    smoothing: str
+    has_structure: bool  # whether clusters differ by more than sampling noise
+    p_value: float  # how often clusters of equal Bayes error would differ as much
+    bias: float  # how far the strengths move the Bayes error
+    uniform_bias: float  # how far uniform strengths of the same mean move it
+    saved: float  # the share of the uniform bias that the strengths avoid
+    difficulty: str  # three paragraphs: how hard the data are,
+    reach: str  # what that means for a classifier,
+    smoothing: str  # and what smoothing does
     advice: tuple[str, ...]
 
 
@@ -95,63 +64,29 @@ class ClassRow:
 
 @dataclass(frozen=True)
 class ClusterRow:
-    """A cluster.
-
-    Attributes
-    ----------
-    cluster, size : int
-        Its number and its rows.
-    weight : float
-        Its share of all rows.
-    n_classes : int
-        Classes that it has.
-    classes : str
-        The largest of them with their shares.
-    members : tuple of (int, int)
-        All of them by number, and their rows, most first.
-    lower, upper : float
-        Bounds on its Bayes error.
-    lower_interval, interval : tuple of float
-        Confidence interval of the lower bound, and from its low end to the high end of
-        the upper bound's.
-    followed : float
-        What its strength follows: the lower bound, shrunk or not, or the mean around
-        its samples.
-    strength : float
-        Its strength, or the mean of its samples'.
-    strength_range : tuple of float
-        10th and 90th percentile of its samples' strengths.
-    differs : bool
-        Whether its interval leaves out the crossing fraction of the whole, and it does
-        not say little.
-    says_little : bool
-        Whether it has fewer than 30 rows and an interval that holds the mean Bayes
-        error: it may be like the others, and is listed after them.
-    pairs : tuple of (int, int, float)
-        Classes joined by tree edges, and by how many.
-    """
+    """A cluster, its estimated Bayes error and its strength."""
 
     cluster: int
     size: int
-    weight: float
+    weight: float  # share of all rows
     n_classes: int
-    classes: str
-    members: tuple[tuple[int, int], ...]
+    classes: str  # the largest classes with their shares
+    members: tuple[tuple[int, int], ...]  # all classes and their rows, most rows first
     lower: float
     upper: float
     lower_interval: tuple[float, float]
-    interval: tuple[float, float]
-    followed: float
-    strength: float
-    strength_range: tuple[float, float]
-    differs: bool
-    says_little: bool
-    pairs: tuple[tuple[int, int, float], ...]
+    interval: tuple[float, float]  # to the high end of the upper bound's interval
+    followed: float  # the Bayes error that the strength follows, or its mean
+    strength: float  # with regions="point", the mean over the samples
+    strength_range: tuple[float, float]  # 10th and 90th percentile of the samples'
+    differs: bool  # whether its interval excludes the crossing fraction of all data
+    says_little: bool  # whether it has few rows and may be like the others
+    pairs: Pairs
 
 
 @dataclass(frozen=True)
 class Map:
-    """Rows on a plane; lists of equal length, classes by number."""
+    """Rows on a plane; all lists have the same length."""
 
     n_rows: int
     n_looked_at: int
@@ -168,11 +103,7 @@ class Map:
 
 @dataclass(frozen=True)
 class Sample:
-    """An ambiguous row: its number, and the classes of its neighbors with counts.
-
-    ``ambiguity`` is the share of unequal pairs among its label and theirs, and
-    ``ambiguity_around`` the mean of that over the row and its neighbors.
-    """
+    """An ambiguous row, as in `View`, with the classes of its neighbors and counts."""
 
     row: int
     cluster: int
@@ -185,32 +116,27 @@ class Sample:
 
 @dataclass(frozen=True)
 class Report:
-    """All of a report.
+    """The content of a report.
 
     Attributes
     ----------
     name : str
-        Of the data.
+        What the data are called.
     n_samples, n_features, n_dimensions : int
         Rows, features, and features after the reduction.
     alpha, beta, label_smoothing : float
-        Mean strength, slope, and what a framework would call uniform smoothing of the
-        same mean.
+        Mean strength, slope, and what frameworks call uniform smoothing of that mean.
     regions : str
         "cluster" or "point".
-    verdict, checks, classes, clusters, samples
-        See their classes. Clusters that are hard for certain come first, and those that
-        say little last; samples are in the order of the mean ambiguity around them.
+    verdict, checks, classes, clusters, pairs, map, samples
+        The parts of the page. Clusters that are hard for certain come first, those that
+        say little last; samples are sorted by the mean ambiguity around them. Without
+        the rows there is no map (None), and there are no samples.
     unranked : str
         Which rows cannot be among the samples, and why; empty if all can.
-    pairs : tuple of (int, int, float)
-        Classes joined by tree edges of all clusters, and by how many, most first.
-    map : Map or None
-        If the rows were at hand.
-    settings, versions : dict
-        Of the fit.
-    made_with : str
-        Version of structsmooth that made the report.
+    settings, versions, made_with
+        Parameters of the smoother, the versions it was fitted with, and the version of
+        structsmooth that made the report.
     notes, left_out : tuple of str
         Warnings of the fit, and what the report lacks and why.
     """
@@ -227,7 +153,7 @@ class Report:
     checks: tuple[Check, ...]
     classes: tuple[ClassRow, ...]
     clusters: tuple[ClusterRow, ...]
-    pairs: tuple[tuple[int, int, float], ...]
+    pairs: Pairs
     map: Map | None
     samples: tuple[Sample, ...]
     unranked: str
@@ -243,7 +169,7 @@ class Report:
         return {**head, **dataclasses.asdict(self)}
 
     def to_json(self) -> str:
-        """Return everything as JSON, without NaN, which JSON does not have."""
+        """Return everything as JSON, which has no NaN: null stands for it."""
         return json.dumps(_finite(self.to_dict()), ensure_ascii=False, allow_nan=False)
 
 

@@ -1,8 +1,7 @@
 """What a report shows of single rows: a map of some, and the most ambiguous ones.
 
-A fitted smoother does not keep the data, so this is taken while they are at hand;
-``structsmooth fit`` stores it beside the smoother. Large data are sampled, and the view
-says how many rows it has looked at.
+A fitted smoother does not keep the data, so a view is made while they are available;
+``structsmooth fit`` stores it beside the smoother.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import _num_samples
 from threadpoolctl import threadpool_limits
 
 from structsmooth.bayes_error.neighborhoods import (
@@ -21,18 +21,18 @@ from structsmooth.bayes_error.neighborhoods import (
     neighbors_within,
 )
 from structsmooth.bayes_error.ranking import says_little
-from structsmooth.report.drawing.placing import place_rows
-from structsmooth.report.drawing.projection import draw_rows
 from structsmooth.report.pictures import check_images, make_pictures
-from structsmooth.support.rowkeys import groups_of_keys, row_keys
+from structsmooth.report.placement import draw_rows, place_rows
+from structsmooth.smoother import StructuralSmoother
+from structsmooth.support.rowkeys import row_keys
 
 # Rows that are looked at, and those of them that the map shows.
 MOST_ROWS = 20_000
 MOST_ON_MAP = 4_000
-# Rows of each cluster that are kept as its most ambiguous, and all pictures together.
+# Rows of each cluster that are kept as its most ambiguous, and pictures of all rows.
 AMBIGUOUS = 8
 MOST_PICTURES = 320
-# Bytes of all of them before they are packed. Pictures of noise cannot be packed.
+# Bytes of all pictures before compression. Pictures of noise cannot be compressed.
 PICTURE_BYTES = 900_000
 # Neighbors that are looked at. A row with fewer in its cluster is not ranked.
 N_NEIGHBORS = 10
@@ -45,45 +45,33 @@ class View:
     Attributes
     ----------
     n_rows, n_looked_at : int
-        Rows of the data, and those that were drawn at random to be looked at.
+        Rows of the data, and those of them that were looked at, chosen at random.
     variance_shown : float
         Share of the variance of the reduced features that the map holds.
-    n_dimensions : int
-        Reduced features.
     duplicate_share, conflict_share : float
-        Share of the rows looked at that have a twin with equal features, and one of
-        another label.
-    rows, classes, clusters : ndarray of shape (m,), int64
-        Row numbers on the map, their classes and clusters.
-    positions : ndarray of shape (m, 2)
-        Where they are.
-    errors, strengths : ndarray of shape (m,)
-        Bayes error and strength of each.
+        Share of the rows looked at that equal another row, and one with another label.
+    rows, classes, clusters, positions, errors, strengths : ndarray
+        The rows on the map, with their Bayes errors and strengths.
     agreement : ndarray of shape (m,)
-        Share of a row's neighbors in its cluster that have its label; nan without any.
-    ambiguous : ndarray of shape (a,), int64
-        Row numbers of each cluster's most ambiguous rows, those of all clusters in one
-        order: by the mean ambiguity around a row, which is less noisy than its own.
-    ambiguous_classes, ambiguous_clusters : ndarray of shape (a,), int64
-        Their classes and clusters.
+        Share of a row's neighbors in its cluster that have its label; nan if it has no
+        neighbors.
+    ambiguous, ambiguous_classes, ambiguous_clusters : ndarray of shape (a,), int64
+        Each cluster's most ambiguous rows, all in one order, by ``ambiguity_around``.
     ambiguous_neighbors : ndarray of shape (a, k), int64
-        The classes of their neighbors, the nearest first; -1 for none.
+        Classes of their neighbors, the nearest first; -1 in place of a missing one.
     ambiguity, ambiguity_around : ndarray of shape (a,)
         Share of unequal pairs among the labels of a row and its neighbors, and the mean
-        of that over the row and its neighbors.
+        of that share over the row and its neighbors, which is less noisy.
     n_unranked : int
-        Rows looked at that cannot be among the ambiguous ones: they have fewer
-        neighbors in their cluster than are looked at, or it says little.
-    picture_of : ndarray of shape (a,), int64
-        Which of the pictures shows it, -1 for none.
-    pictures : ndarray of shape (p, h, w, 1 or 3), uint8
-        Small pictures.
+        Rows looked at that cannot be among the ambiguous ones, because they have too
+        few neighbors in their cluster or the cluster says little.
+    picture_of, pictures : ndarray of shape (a,) and (p, h, w, 1 or 3)
+        Small pictures, and which of them shows each ambiguous row, -1 for none.
     """
 
     n_rows: int
     n_looked_at: int
     variance_shown: float
-    n_dimensions: int
     duplicate_share: float
     conflict_share: float
     rows: NDArray[np.int64]
@@ -104,29 +92,36 @@ class View:
     pictures: NDArray[np.uint8]
 
 
-def make_view(smoother: Any, X: Any, y: ArrayLike, images: Any = None) -> View:
-    """Look at the rows of a fit, or at others.
+def make_view(
+    smoother: StructuralSmoother, X: Any, y: ArrayLike, images: Any = None
+) -> View:
+    """Collect what a report shows of the training rows, or of other ones.
 
     Parameters
     ----------
     smoother : StructuralSmoother
         Fitted.
     X, y : array-like of shape (n, d) and (n,)
-        Rows and their labels.
+        Rows and their labels. Of many rows, a random choice is looked at.
     images : array-like of shape (n, h, w), (n, h, w, c) or (n, c, h, w), optional
-        A picture for each row.
+        A picture of each row.
+
+    Returns
+    -------
+    View
+        For `build_report`.
     """
-    n_rows = X.shape[0] if hasattr(X, "shape") and X.shape else len(X)
+    n_rows = _num_samples(X)
     if images is not None:
         images = check_images(images, n_rows)
     with threadpool_limits(1):
         placed = place_rows(smoother, X, y, MOST_ROWS)
-        classes = smoother.encode(y, n_rows)[placed.rows]
         rows_near = neighbors_within(
             placed.features, placed.clusters, N_NEIGHBORS, n_jobs=None
         )
+    classes = placed.classes
     near = np.where(rows_near == NOBODY, NOBODY, classes[rows_near])
-    duplicates, conflicts = _twins(placed.given, classes)
+    duplicates, conflicts = _duplicates(placed.given, classes)
     ambiguity = disagreement_around(rows_near, classes)
     around = mean_around(rows_near, ambiguity)
     little = says_little(smoother.cluster_bounds_)[placed.clusters]
@@ -141,7 +136,6 @@ def make_view(smoother: Any, X: Any, y: ArrayLike, images: Any = None) -> View:
         n_rows=n_rows,
         n_looked_at=len(placed.rows),
         variance_shown=placed.variance_shown,
-        n_dimensions=placed.features.shape[1],
         duplicate_share=duplicates,
         conflict_share=conflicts,
         rows=placed.rows[shown],
@@ -163,15 +157,12 @@ def make_view(smoother: Any, X: Any, y: ArrayLike, images: Any = None) -> View:
     )
 
 
-def _twins(X: Any, classes: NDArray[np.int64]) -> tuple[float, float]:
+def _duplicates(X: Any, classes: NDArray[np.int64]) -> tuple[float, float]:
     """Return the share of rows with an equal one, and with one of another class."""
-    group = groups_of_keys(row_keys(X))
-    sizes = np.bincount(group, minlength=len(group))
-    low = np.full(len(group), np.iinfo(np.int64).max)
-    high = np.full(len(group), -1)
-    np.minimum.at(low, group, classes)
-    np.maximum.at(high, group, classes)
-    return float(np.mean(sizes[group] > 1)), float(np.mean((low != high)[group]))
+    _, group, sizes = np.unique(row_keys(X), return_inverse=True, return_counts=True)
+    kinds = np.unique(np.column_stack([group, classes]), axis=0)
+    n_classes = np.bincount(kinds[:, 0])
+    return float(np.mean(sizes[group] > 1)), float(np.mean(n_classes[group] > 1))
 
 
 def _most_ambiguous(
@@ -182,12 +173,12 @@ def _most_ambiguous(
 ) -> NDArray[np.int64]:
     """Return each cluster's most ambiguous rows, all in one order.
 
-    Rows among equal labels are not ambiguous. What a row and its few neighbors say is
-    noisy, and the largest numbers are the noisiest, so the mean around it decides;
-    equal means are decided by its own, then by the row number.
+    Rows among equal labels are not ambiguous. The labels of a row and its few neighbors
+    are noisy, and the largest numbers are the noisiest, so the mean around a row
+    decides; rows of equal means are ordered by their own ambiguity, then by number.
     """
     rows = np.flatnonzero(ranked & (ambiguity > 0.0))
-    # Means of the same numbers in another order are equal, but for rounding.
+    # Means of the same numbers in another order are equal except for rounding.
     rows = rows[np.lexsort((-ambiguity[rows], -around[rows].round(9)))]
     by_cluster = np.argsort(clusters[rows], kind="stable")
     grouped = clusters[rows][by_cluster]
@@ -199,7 +190,7 @@ def _most_ambiguous(
 def _take_pictures(
     images: Any, rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Return pictures of the rows; if there are too many, of the first."""
+    """Return which picture shows each row, and the pictures, of the first rows."""
     picture_of = np.full(len(rows), -1, dtype=np.int64)
     if images is None or not len(rows):
         return picture_of, np.zeros((0, 1, 1, 1), dtype=np.uint8)

@@ -1,4 +1,4 @@
-"""Numbers and counts as people read them."""
+"""Numbers, counts and names as people read them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from collections.abc import Sequence
 
 # A space that keeps a number and its unit on one line.
 SPACE = "\u00a0"
-# A name longer than this would push a table off a phone.
-LONGEST_NAME = 40
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """Return a share in percent, and what is less than the last digit as that."""
+    """Return a share in percent; one too small for the digits reads "below"."""
     smallest = 0.5 * 10.0 ** -(digits + 2)
     if 0.0 < share < smallest:
         return f"below{SPACE}{10.0**-digits:g}{SPACE}%"
@@ -32,7 +30,7 @@ def points(share: float) -> str:
 
 
 def number(count: float) -> str:
-    """Return a count with its thousands apart, or with one digit if not whole."""
+    """Return a count with spaces between thousands, with one decimal if not whole."""
     text = f"{count:,.0f}" if float(count).is_integer() else f"{count:,.1f}"
     return text.replace(",", "\u202f")
 
@@ -49,14 +47,14 @@ def plural(count: int, one: str, many: str | None = None) -> str:
 
 
 def listed(names: Sequence[str], most: int = 5) -> str:
-    """Return names as a list in a sentence."""
+    """Return names as they are listed in a sentence, at most so many of them."""
     shown = list(names[:most])
     if len(names) > most:
         shown.append(f"{len(names) - most} more")
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if shown[1:] else shown)
 
 
-def short(name: str) -> str:
-    """Return a name that is not too long, on one line."""
+def short(name: str, longest: int = 40) -> str:
+    """Return a name on one line, cut so that a table fits on the screen of a phone."""
     name = "".join(c if c.isprintable() else "\ufffd" for c in name)
-    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
+    return name if len(name) <= longest else name[: longest - 1] + "…"

@@ -14,15 +14,16 @@ from structsmooth.report.build import build_report
 from structsmooth.report.html import render_html
 from structsmooth.report.model import Report
 from structsmooth.report.view import make_view
+from structsmooth.smoother import StructuralSmoother
 
 WITHOUT_ROWS = (
-    "The map and the most ambiguous samples are left out: they need the rows, "
+    "The map and the most ambiguous samples are left out because they need the rows: "
     "smoother.report(path, X, y)."
 )
 
 
 def report_of(
-    smoother: Any,
+    smoother: StructuralSmoother,
     path: str | os.PathLike[str],
     X: Any = None,
     y: ArrayLike | None = None,
@@ -41,12 +42,12 @@ def report_of(
 
 
 def write_report(report: Report, path: str | os.PathLike[str]) -> tuple[Path, Path]:
-    """Write the page to a file, and the JSON to one of the same name.
+    """Write the page to a file, and the same content as JSON beside it.
 
     Parameters
     ----------
     report : Report
-        What `build_report` has put together.
+        What `build_report` returns.
     path : path-like
         Must end in .html or .htm.
 
@@ -66,7 +67,7 @@ def write_report(report: Report, path: str | os.PathLike[str]) -> tuple[Path, Pa
 
 
 def check_page_path(path: str | os.PathLike[str]) -> Path:
-    """Return the path if a page can have it; cheap, so do it before the work."""
+    """Refuse a path that does not end in .html; cheap, so done before the work."""
     page = Path(path)
     if page.suffix.lower() not in (".html", ".htm"):
         raise InvalidParameterError(f"the report {page} must end in .html")

@@ -1,4 +1,4 @@
-"""Strengths to compare with: the same everywhere, reversed, and shuffled.
+"""Strengths to compare with: reversed and shuffled.
 
 At equal mean they tell whether it matters *where* labels are smoothed.
 """
@@ -8,24 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from structsmooth.strengths.solve import check_alpha, check_given, shift_into_box
-from structsmooth.support.validation import check_integer
-
-
-def uniform_strengths(
-    n_regions: int, alpha: float = 0.1, *, n_classes: int
-) -> NDArray[np.float64]:
-    """Return the same strength alpha for every region: usual label smoothing.
-
-    Examples
-    --------
-    >>> from structsmooth import uniform_strengths
-    >>> uniform_strengths(3, 0.1, n_classes=2)
-    array([0.1, 0.1, 0.1])
-    """
-    n_regions = check_integer(n_regions, "n_regions", 1)
-    n_classes = check_integer(n_classes, "n_classes", 2)
-    return np.full(n_regions, check_alpha(alpha, n_classes))
+from structsmooth.strengths.solve import check_given, shift_into_box
 
 
 def reversed_strengths(

@@ -68,10 +68,19 @@ class Decision:
 
     def of_clusters(self, structure: Structure) -> NDArray[np.float64]:
         """Return the strength of each cluster, or the mean of its samples'."""
+        return self._by_cluster(self.strengths, structure)
+
+    def bayes_error_of_clusters(self, structure: Structure) -> NDArray[np.float64]:
+        """Return the Bayes error of each cluster, or the mean of its samples'."""
+        return self._by_cluster(self.bayes_error, structure)
+
+    def _by_cluster(
+        self, values: NDArray[np.float64], structure: Structure
+    ) -> NDArray[np.float64]:
         if not self.is_of_samples:
-            return self.strengths
+            return values
         labels = structure.regions.labels
-        return np.asarray(np.bincount(labels, self.strengths) / np.bincount(labels))
+        return np.asarray(np.bincount(labels, values) / np.bincount(labels))
 
     def of_samples(self, structure: Structure) -> NDArray[np.float64]:
         """Return the strength of each training row."""

@@ -70,32 +70,6 @@ def solve_strengths(
     return shift_into_box(tilt, weights, alpha, n_classes)
 
 
-def closed_form_strengths(
-    bayes_error: ArrayLike,
-    weights: ArrayLike,
-    alpha: float | str = 0.1,
-    beta: float | str = 0.5,
-    *,
-    n_classes: int,
-) -> NDArray[np.float64]:
-    """Return the paper's closed form, which has no bounds (closedformsolution).
-
-    The parameters are those of `solve_strengths`, which gives the same wherever all
-    values lie in [0, (K-1)/K). For a large beta they do not.
-
-    Examples
-    --------
-    >>> from structsmooth import closed_form_strengths
-    >>> R, w = [0.0, 0.4], [0.5, 0.5]
-    >>> closed_form_strengths(R, w, alpha=0.1, beta=1.0, n_classes=2)
-    array([-0.1,  0.3])
-    """
-    bayes_error, weights = _check_regions(bayes_error, weights, n_classes)
-    alpha, beta = resolve_alpha_beta(alpha, beta, bayes_error, weights, n_classes)
-    tilt = beta / 2.0 * n_classes / (n_classes - 1) * bayes_error
-    return _shift_to_mean(tilt, weights, alpha)
-
-
 def strengths_of_others(
     others: NDArray[np.float64],
     bayes_error: NDArray[np.float64],
@@ -248,12 +222,6 @@ def check_alpha(alpha: Any, n_classes: int) -> float:
     return value
 
 
-def _shift_to_mean(
-    tilt: NDArray[np.float64], weights: NDArray[np.float64], mean: float
-) -> NDArray[np.float64]:
-    return mean + (tilt - float(weights @ tilt))
-
-
 def shift_into_box(
     tilt: NDArray[np.float64],
     weights: NDArray[np.float64],
@@ -268,7 +236,7 @@ def shift_into_box(
     """
     cap = strength_cap(n_classes, mean)
     tilt = _compress_gaps(tilt, cap)
-    free = _shift_to_mean(tilt, weights, mean)
+    free = mean + (tilt - float(weights @ tilt))
     if free.min() >= 0.0 and free.max() <= cap:
         return free
     leaves_zero, meets_cap = -tilt, cap - tilt

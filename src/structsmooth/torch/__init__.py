@@ -5,7 +5,7 @@ from __future__ import annotations
 from structsmooth.errors import missing_package
 
 try:
-    import torch as _torch  # noqa: F401 (only whether it is there)
+    import torch as _torch  # noqa: F401 (is it installed?)
 except ImportError as error:
     raise missing_package("torch", "structsmooth.torch") from error
 

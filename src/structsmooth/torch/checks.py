@@ -1,4 +1,4 @@
-"""What the losses make sure of before they compute."""
+"""Checks of logits, targets, strengths and weights."""
 
 from __future__ import annotations
 
@@ -14,41 +14,35 @@ _INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 
 
 def check_shapes(logits: Any, target: Any, ignore_index: int) -> bool:
-    """Return if targets are probabilities; refuse what does not fit the logits."""
+    """Return whether targets are probabilities; refuse those that do not fit."""
     if not isinstance(logits, Tensor) or not isinstance(target, Tensor):
         raise InvalidInputError(
             "logits and target must be tensors, got "
             f"{type(logits).__name__} and {type(target).__name__}"
         )
-    if not logits.is_floating_point() or logits.ndim == 0:
-        raise InvalidInputError(
-            "logits must be floating numbers of shape (N, K), (N, K, ...) or (K,), got "
-            f"{logits.dtype} of shape {tuple(logits.shape)}"
-        )
+    shape = tuple(logits.shape)
     classes_at = min(logits.ndim - 1, 1)
-    if logits.shape[classes_at] < 2:
+    if not logits.is_floating_point() or not shape or shape[classes_at] < 2:
         raise InvalidInputError(
-            f"logits must have at least two classes, got shape {tuple(logits.shape)}"
+            "logits must be floating-point numbers of shape (N, K), (N, K, ...) or "
+            f"(K,) with at least two classes, got {logits.dtype} of shape {shape}"
         )
     soft = target.is_floating_point()
-    expected = logits.shape
-    if not soft:
-        if target.dtype not in _INTEGERS:
-            raise InvalidInputError(
-                "target must hold class indices or class probabilities, got "
-                f"{target.dtype}"
-            )
-        expected = logits.shape[:classes_at] + logits.shape[classes_at + 1 :]
-    elif ignore_index >= 0:
+    if not soft and target.dtype not in _INTEGERS:
+        raise InvalidInputError(
+            f"target must hold class indices or class probabilities, got {target.dtype}"
+        )
+    if soft and ignore_index >= 0:
         raise InvalidInputError(
             f"ignore_index={ignore_index} applies to class indices only, and target "
             "holds class probabilities"
         )
+    expected = shape if soft else shape[:classes_at] + shape[classes_at + 1 :]
     if target.shape != expected:
         kind = "class probabilities" if soft else "class indices"
         raise InvalidInputError(
-            f"target must have shape {tuple(expected)} ({kind} for logits of shape "
-            f"{tuple(logits.shape)}), got {tuple(target.shape)}"
+            f"target must have shape {expected} ({kind} for logits of shape {shape}), "
+            f"got {tuple(target.shape)}"
         )
     return soft
 
@@ -57,12 +51,10 @@ def expand_strength(
     strength: Any, shape: tuple[int, ...], device: torch.device, dtype: torch.dtype
 ) -> Tensor:
     """Return one strength for each position, checked where that is free."""
-    values = strength
-    if not isinstance(values, Tensor):
-        if isinstance(values, float | int) and not isinstance(values, bool):
-            _check_range(values, values, "strength")
-            return torch.full(shape, values, device=device, dtype=dtype)
-        values = as_tensor(values, "strength")
+    if isinstance(strength, float | int) and not isinstance(strength, bool):
+        _check_range(strength, strength, "strength")
+        return torch.full(shape, strength, device=device, dtype=dtype)
+    values = as_tensor(strength, "strength")
     check_probabilities(values, "strength")
     if values.shape != shape and values.ndim:
         if values.shape != shape[:1]:
@@ -72,9 +64,7 @@ def expand_strength(
                 f"{' or '.join(map(str, wanted))}, got shape {tuple(values.shape)}"
             )
         values = values.view(-1, *[1] * (len(shape) - 1))
-    if values.dtype != dtype or values.device != device:
-        values = values.to(device=device, dtype=dtype)
-    return values if values.shape == shape else values.expand(shape)
+    return values.to(device=device, dtype=dtype).expand(shape)
 
 
 def as_tensor(values: Any, name: str) -> Tensor:
@@ -91,10 +81,10 @@ def as_tensor(values: Any, name: str) -> Tensor:
 
 
 def check_probabilities(values: Tensor, name: str) -> None:
-    """Refuse what is seen not to be probabilities."""
+    """Refuse values that can be seen not to be probabilities."""
     if not (values.is_floating_point() or values.dtype in _INTEGERS):
         raise InvalidInputError(f"{name} must be real numbers, got {values.dtype}")
-    seen = _extremes(values)
+    seen = extremes(values)
     if seen is not None:
         _check_range(*seen, name)
 
@@ -109,46 +99,45 @@ def check_weight(
     weight: Any, n_classes: int, device: torch.device, dtype: torch.dtype
 ) -> Tensor:
     """Return class weights in the type to compute in."""
-    if not isinstance(weight, Tensor) or weight.shape != (n_classes,):
-        shape = tuple(weight.shape) if isinstance(weight, Tensor) else None
+    got = tuple(weight.shape) if isinstance(weight, Tensor) else type(weight).__name__
+    if got != (n_classes,):
         raise InvalidInputError(
             f"weight must be a tensor with one value for each of the {n_classes} "
-            f"classes, got {type(weight).__name__ if shape is None else shape}"
+            f"classes, got {got}"
         )
-    return weight.to(device=device, dtype=dtype)
+    converted: Tensor = weight.to(device=device, dtype=dtype)
+    return converted
 
 
 def split_ignored(
     target: Tensor, n_classes: int, ignore_index: int
 ) -> tuple[Tensor, Tensor | None]:
-    """Return indices that are all classes, and where they are to be ignored."""
+    """Return indices that are all classes, and where to ignore them (None: nowhere)."""
     index = target.long()
-    seen = _extremes(index)
-    ignores_a_class = 0 <= ignore_index < n_classes
-    if seen is not None and not ignores_a_class and _are_classes(seen, n_classes):
-        return index, None
-    ignored = index == ignore_index
-    index = index.masked_fill(ignored, 0)
-    seen = _extremes(index)
+    ignored = None
+    seen = extremes(index)
+    if 0 <= ignore_index < n_classes or not _are_classes(seen, n_classes):
+        ignored = index == ignore_index
+        index = index.masked_fill(ignored, 0)
+        seen = extremes(index)
     if seen is not None and not _are_classes(seen, n_classes):
-        wrong = int(seen[0] if seen[0] < 0 else seen[1])
         raise InvalidInputError(
             f"target must hold class indices 0 to {n_classes - 1} or ignore_index="
-            f"{ignore_index}, got {wrong}"
+            f"{ignore_index}, got {int(seen[0] if seen[0] < 0 else seen[1])}"
         )
     return index, ignored
 
 
-def _are_classes(seen: tuple[float, float], n_classes: int) -> bool:
-    return seen[0] >= 0 and seen[1] < n_classes
+def _are_classes(seen: tuple[float, float] | None, n_classes: int) -> bool:
+    return seen is not None and seen[0] >= 0 and seen[1] < n_classes
 
 
-def _extremes(values: Tensor) -> tuple[float, float] | None:
-    """Return the least and the largest, or None if they cannot be had for free."""
+def extremes(values: Tensor) -> tuple[float, float] | None:
+    """Return the least and the largest value, or None where that is not free."""
     if not values.is_cpu or not values.numel() or torch.compiler.is_compiling():
         return None
     try:
         least, largest = torch.aminmax(values)
         return least.item(), largest.item()
-    except RuntimeError:  # inside torch.func.vmap there is no one number to look at
+    except RuntimeError:  # inside torch.func.vmap there is no single value
         return None

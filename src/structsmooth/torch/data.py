@@ -1,4 +1,4 @@
-"""A data set that hands out each sample with its strength."""
+"""A data set that returns each sample with its strength."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ from structsmooth.torch.checks import as_tensor, check_probabilities
 class SmoothedDataset(Dataset[Any]):
     """A data set whose items carry their smoothing strength.
 
-    A strength belongs to a place in the data set, so it stays with its sample through
-    shuffling, ``Subset``, ``random_split`` and worker processes.
+    A strength belongs to a position in the data set, so it stays with its sample
+    through shuffling, ``Subset``, ``random_split`` and worker processes.
 
     Parameters
     ----------
     dataset : Dataset
-        With a length; its items are tuples or lists such as ``(x, y)``, or mappings.
+        A data set with a length, whose items are tuples or lists such as ``(x, y)``,
+        or mappings.
     strengths : float or array-like of shape (n,)
         Strength of each item in order, such as a smoother's ``sample_strengths_``.
-        If the smoother was fitted on a part of the data only, wrap that part:
+        If the smoother was fitted on only a part of the data, wrap that part:
         ``SmoothedDataset(Subset(dataset, rows), strengths)``.
 
     Attributes
     ----------
     dataset : Dataset
-        The one given.
+        The wrapped data set.
     strengths : Tensor of shape (n,), float32
         The strengths.
 
@@ -50,19 +51,12 @@ class SmoothedDataset(Dataset[Any]):
     """
 
     def __init__(self, dataset: Dataset[Any], strengths: Any) -> None:
-        if isinstance(dataset, IterableDataset):
+        if isinstance(dataset, IterableDataset) or not hasattr(dataset, "__len__"):
             raise InvalidInputError(
-                "dataset must have a length and items by number, got the iterable "
-                f"data set {type(dataset).__name__}"
+                "dataset must have a length and items by number, got "
+                f"{type(dataset).__name__}"
             )
-        try:
-            # PyTorch's type promises no length, and its own docs say to ask for it.
-            n_items = len(dataset)  # type: ignore[arg-type]
-        except TypeError:
-            raise InvalidInputError(
-                "dataset must have a length and items by number, and "
-                f"{type(dataset).__name__} has no length"
-            ) from None
+        n_items = len(dataset)
         values = as_tensor(strengths, "strengths")
         if values.ndim == 0:
             values = values.expand(n_items)
@@ -79,26 +73,15 @@ class SmoothedDataset(Dataset[Any]):
         return len(self.strengths)
 
     def __getitem__(self, index: Any) -> Any:
-        """Return an item with its strength.
-
-        Parameters
-        ----------
-        index : int
-            Its place.
-
-        Returns
-        -------
-        tuple, list or dict
-            The item, with its strength at the end or under ``"strength"``.
-        """
+        """Return an item with its strength at the end, or under ``"strength"``."""
         return _add(self.dataset[index], self.strengths[index])
 
     @property
     def __getitems__(self) -> Callable[[Sequence[int]], list[Any]]:
-        """Fetch a batch at once; there is no such method if the data set has none."""
+        """A method that fetches a batch, if the data set has such a method."""
         fetch = getattr(self.dataset, "__getitems__", None)
         if not callable(fetch):
-            raise AttributeError(f"{type(self.dataset).__name__} fetches no batches")
+            raise AttributeError(f"{type(self.dataset).__name__} has no __getitems__")
 
         def fetch_with_strengths(indices: Sequence[int]) -> list[Any]:
             strengths = self.strengths[torch.as_tensor(indices)]

@@ -1,4 +1,4 @@
-"""The loss as a module: it knows the strengths, and when not to smooth."""
+"""The loss as a module, which holds strengths and smooths in training only."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from structsmooth.errors import InvalidInputError
 from structsmooth.support.validation import check_choice, check_integer
-from structsmooth.torch.checks import as_tensor, check_probabilities
+from structsmooth.torch.checks import as_tensor, check_probabilities, extremes
 from structsmooth.torch.functional import structural_cross_entropy
 
 
@@ -19,19 +19,19 @@ class StructuralCrossEntropyLoss(nn.Module):
     Parameters
     ----------
     strengths : float or array-like of shape (n,), optional
-        One strength for all, or that of each training sample, such as a smoother's
-        ``sample_strengths_``, to be looked up by ``index``. A buffer: it moves with
-        the module, is in its ``state_dict`` and is never trained. Numbers that are
-        no tensor get PyTorch's default type.
+        One strength for all samples, or that of each training sample, such as a
+        smoother's ``sample_strengths_``, to be looked up by ``index``. Stored as a
+        buffer: it moves with the module, is in its ``state_dict`` and is never trained.
+        Numbers that are not a tensor get PyTorch's default type.
     weight : Tensor of shape (K,), optional
         Class weights; see `structural_cross_entropy`.
     ignore_index : int, default=-100
-        Class index of samples that count for nothing.
+        Class index of samples that do not count.
     reduction : {"none", "mean", "sum"}, default="mean"
-        What becomes of the losses.
+        Whether to return one loss for each sample, their mean or their sum.
     smooth_in_eval : bool, default=False
-        Smooth after ``eval()`` too. By default the validation loss is the plain
-        cross-entropy, whatever strengths or indices are given.
+        Whether to smooth after ``eval()`` too. By default the validation loss is the
+        plain cross-entropy, whatever strengths or indices are given.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class StructuralCrossEntropyLoss(nn.Module):
     >>> logits = torch.tensor([[2.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
     >>> target = torch.tensor([0, 1])
 
-    By the samples' places in the training set, or with strengths at hand:
+    With the positions of the samples in the training set, or with their strengths:
 
     >>> criterion(logits, target, index=[0, 1])
     tensor(0.5455)
@@ -99,12 +99,12 @@ class StructuralCrossEntropyLoss(nn.Module):
         strength : float, Tensor or array-like, optional
             Strengths of these samples, instead of a lookup.
         index : Tensor or array-like of shape (N,), optional
-            Place of each sample in ``strengths``.
+            Position of each sample in ``strengths``.
 
         Returns
         -------
         Tensor
-            As `structural_cross_entropy` does.
+            The result of `structural_cross_entropy`.
         """
         smooth = self.training or self.smooth_in_eval
         return structural_cross_entropy(
@@ -119,18 +119,15 @@ class StructuralCrossEntropyLoss(nn.Module):
     def extra_repr(self) -> str:
         """Return the settings, for ``repr``."""
         parts = []
-        if self.strengths is not None and self.strengths.ndim == 0:
-            parts.append(f"strengths={float(self.strengths):.4g}")
-        elif self.strengths is not None:
-            parts.append(
-                f"strengths=<{len(self.strengths)} of mean "
-                f"{float(self.strengths.double().mean()):.4g}>"
-            )
+        if self.strengths is not None:
+            mean = f"{float(self.strengths.double().mean()):.4g}"
+            if self.strengths.ndim == 1:
+                mean = f"<{len(self.strengths)} of mean {mean}>"
+            parts.append(f"strengths={mean}")
         if self.weight is not None:
             parts.append(f"weight=<{len(self.weight)} classes>")
-        parts.append(f"ignore_index={self.ignore_index}")
-        parts.append(f"reduction={self.reduction!r}")
-        parts.append(f"smooth_in_eval={self.smooth_in_eval}")
+        for name in ("ignore_index", "reduction", "smooth_in_eval"):
+            parts.append(f"{name}={getattr(self, name)!r}")
         return ", ".join(parts)
 
     def _strength_of(self, strength: Any, index: Any) -> Any:
@@ -163,7 +160,7 @@ def _as_buffer(strengths: Any) -> Tensor:
     values = as_tensor(strengths, "strengths")
     if values.ndim > 1 or not values.numel():
         raise InvalidInputError(
-            "strengths must be one number or one a sample, got shape "
+            "strengths must be one number, or one number for each sample, got shape "
             f"{tuple(values.shape)}"
         )
     check_probabilities(values, "strengths")
@@ -173,19 +170,21 @@ def _as_buffer(strengths: Any) -> Tensor:
 
 
 def _look_up(strengths: Tensor, index: Any) -> Tensor:
-    places = torch.as_tensor(index)
-    if places.is_floating_point() or places.dtype == torch.bool or places.ndim != 1:
+    positions = torch.as_tensor(index)
+    if (
+        positions.is_floating_point()
+        or positions.dtype == torch.bool
+        or positions.ndim != 1
+    ):
         raise InvalidInputError(
-            "index must hold one whole number a sample, got "
-            f"{places.dtype} of shape {tuple(places.shape)}"
+            "index must hold one whole number for each sample, got "
+            f"{positions.dtype} of shape {tuple(positions.shape)}"
         )
-    try:
-        # Unlike brackets, index_select does not take -1 for the last.
-        return strengths.index_select(0, places.to(strengths.device))
-    except (IndexError, RuntimeError):
-        if places.numel() and not (places.min() >= 0 and places.max() < len(strengths)):
-            raise InvalidInputError(
-                f"index must lie from 0 to {len(strengths) - 1}, the place of a sample "
-                f"in strengths, got {int(places.min())} to {int(places.max())}"
-            ) from None
-        raise
+    seen = extremes(positions)
+    if seen is not None and not (seen[0] >= 0 and seen[1] < len(strengths)):
+        raise InvalidInputError(
+            f"index must lie from 0 to {len(strengths) - 1}, the position of a sample "
+            f"in strengths, got {seen[0]} to {seen[1]}"
+        )
+    # Unlike brackets, index_select does not take -1 for the last, on any device.
+    return strengths.index_select(0, positions.to(strengths.device))

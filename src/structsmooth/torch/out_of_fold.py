@@ -1,10 +1,7 @@
-"""Features from a first model: each sample seen by one that did not train on it.
+"""Features from a first model, each sample seen by one that did not train on it.
 
-Strengths are only as good as the space that they are measured in, and distances between
-pixels say little. The outputs of a trained model say much, but a model knows its own
-training labels: where it has learned them by heart, no classes overlap. So the data are
-split into folds, and each fold is embedded by a model that was trained on the others.
-Log-probabilities mean the same in all of them, which inner layers do not.
+In the outputs of a model that trained on a sample, the classes would hardly overlap.
+Log-probabilities mean the same in the models of all folds, which inner layers do not.
 """
 
 from __future__ import annotations
@@ -14,23 +11,19 @@ from typing import Any
 
 import numpy as np
 import torch
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import check_random_state
 from torch import Tensor, nn
 
 from structsmooth.errors import InvalidInputError
-from structsmooth.support.progress import Progress, Stage
 from structsmooth.support.validation import (
     check_integer,
     check_label_structure,
-    check_n_jobs,
-    check_real,
     encode_labels,
 )
 from structsmooth.torch.functional import structural_cross_entropy
-from structsmooth.torch.threads import cpu_threads, resolve_device
+from structsmooth.torch.training import check_training, resolve_device, training_stage
 
 # Rows that are embedded at a time.
 _ROWS = 1024
@@ -53,33 +46,34 @@ def out_of_fold_outputs(
 ) -> NDArray[np.float32]:
     """Return log-probabilities of each sample by a model that did not train on it.
 
-    Made for ``StructuralSmoother(reducer="none").fit(outputs, y)``: strengths measured
-    where a model of yours confuses the classes. Costs ``n_folds`` short trainings.
+    Made for ``StructuralSmoother(reducer="none").fit(outputs, y)``, which measures
+    strengths where a model of yours confuses the classes. The cost is that of
+    ``n_folds`` short trainings.
 
     Parameters
     ----------
     build : callable
-        Returns a new network, from a batch of X to one score for each class.
+        Returns a new network, which maps a batch of X to one score for each class.
     X : array-like or Tensor of shape (n, ...)
-        What the network reads, in the shape and the units that it wants; given to it
-        in float32.
+        Inputs of the network, in the shape and the units that it needs. They are
+        converted to float32.
     y : array-like of shape (n,)
         Labels of any kind.
     n_folds : int, default=5
-        Parts, each embedded by a model of the others.
+        Number of folds, each embedded by a model trained on the others.
     epochs, batch_size, learning_rate
-        Of the training with Adam, on labels that are not smoothed.
+        Settings of the training with Adam, on labels that are not smoothed.
     groups : array-like of shape (n,), optional
         Samples of one group, such as a speaker, stay in one fold.
     random_state : int, RandomState instance or None, default=None
-        Seed of folds, weights and order. PyTorch's global generator is set by it while
-        a network is built, and put back afterwards.
+        Seed of folds, weights and order. It also sets PyTorch's global generator while
+        a network is built, which is restored afterwards.
     n_jobs : int, optional
         Threads on a CPU, as in joblib; None is one. The last bits depend on it.
     device : {None, "cpu", "cuda", "auto"} or str, default=None
         None is the CPU; "auto" is a GPU if there is one.
     verbose : int, default=0
-        Above 0, a progress bar on standard error.
+        Above 0, show a progress bar on standard error.
 
     Returns
     -------
@@ -105,33 +99,29 @@ def out_of_fold_outputs(
     check_label_structure(classes, np.bincount(coded))
     check_integer(epochs, "epochs", 1)
     check_integer(batch_size, "batch_size", 1)
-    check_n_jobs(n_jobs)
-    if not check_real(learning_rate, "learning_rate", 0.0) > 0.0:
-        raise InvalidInputError("learning_rate must be above 0, got 0")
+    check_training(n_jobs, learning_rate)
     place = resolve_device(device)
     seed = int(check_random_state(random_state).randint(2**31 - 1))
     folds = _folds(coded, groups, n_folds, seed)
     labels = torch.from_numpy(coded)
     outputs = np.empty((len(rows), len(classes)), dtype=np.float32)
-    with (
-        cpu_threads(effective_n_jobs(n_jobs)),
-        Progress(verbose > 0) as progress,
-        progress.stage("first models", n_folds * epochs) as stage,
-    ):
+    with training_stage("first models", n_folds * epochs, n_jobs, verbose) as stage:
         for number, (others, fold) in enumerate(folds):
-            network = _built(build, seed + number).to(place)
-            _train(
-                network,
-                rows,
-                labels,
-                others,
-                generator=torch.Generator().manual_seed(seed + number),
-                epochs=epochs,
-                batch_size=batch_size,
-                learning_rate=learning_rate,
-                device=place,
-                stage=stage,
-            )
+            network = _built(build, seed + number).to(place).train()
+            optimizer = torch.optim.Adam(network.parameters(), lr=learning_rate)
+            generator = torch.Generator().manual_seed(seed + number)
+            for _ in range(epochs):
+                order = torch.randperm(len(others), generator=generator)
+                for batch in torch.split(torch.from_numpy(others)[order], batch_size):
+                    if len(batch) == 1 and len(others) > 1:
+                        continue  # batch normalization fails on a single sample
+                    optimizer.zero_grad()
+                    scores = network(rows[batch].float().to(place))
+                    expected = labels[batch].to(place)
+                    loss = structural_cross_entropy(scores, expected, 0.0)
+                    loss.backward()  # type: ignore[no-untyped-call]
+                    optimizer.step()
+                stage.advance()
             outputs[fold] = _embed(network, rows, fold, len(classes), place)
     return outputs
 
@@ -142,11 +132,11 @@ def _check_rows(X: Any) -> Tensor:
     )
     if rows.ndim < 2 or len(rows) < 2:
         raise InvalidInputError(
-            f"X must have at least 2 samples of at least one axis each, got shape "
+            "X must have at least 2 samples of at least one axis each, got shape "
             f"{tuple(rows.shape)}"
         )
     if not bool(torch.isfinite(rows).all()):
-        raise InvalidInputError("X must have finite numbers only, got nan or infinity")
+        raise InvalidInputError("X must have finite numbers only, got NaN or infinity")
     return rows
 
 
@@ -157,20 +147,19 @@ def _folds(
     smallest = int(np.bincount(coded).min())
     if smallest < n_folds:
         raise InvalidInputError(
-            f"every class needs at least n_folds={n_folds} samples, so that models of "
-            f"the other folds know it; the smallest has {smallest}"
+            f"every class needs at least n_folds={n_folds} samples, so that it is in "
+            f"every fold; the smallest has {smallest}"
         )
     if groups is None:
         splitter = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
         return list(splitter.split(coded, coded))
-    given = np.asarray(groups)
-    if given.shape != coded.shape:
+    if np.shape(groups) != coded.shape:
         raise InvalidInputError(
             f"groups must have one entry for each of {len(coded)} samples, got shape "
-            f"{given.shape}"
+            f"{np.shape(groups)}"
         )
     by_group = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
-    return list(by_group.split(coded, coded, given))
+    return list(by_group.split(coded, coded, np.asarray(groups)))
 
 
 def _built(build: Callable[[], nn.Module], seed: int) -> nn.Module:
@@ -182,36 +171,6 @@ def _built(build: Callable[[], nn.Module], seed: int) -> nn.Module:
             f"build must return a torch.nn.Module, got {type(network).__name__}"
         )
     return network
-
-
-def _train(
-    network: nn.Module,
-    rows: Tensor,
-    labels: Tensor,
-    chosen: NDArray[np.int64],
-    *,
-    generator: torch.Generator,
-    epochs: int,
-    batch_size: int,
-    learning_rate: float,
-    device: torch.device,
-    stage: Stage,
-) -> None:
-    optimizer = torch.optim.Adam(network.parameters(), lr=learning_rate)
-    numbers = torch.from_numpy(chosen)
-    network.train()
-    with torch.enable_grad():
-        for _ in range(epochs):
-            shuffled = numbers[torch.randperm(len(numbers), generator=generator)]
-            for batch in torch.split(shuffled, batch_size):
-                if len(batch) == 1 and len(numbers) > 1:
-                    continue  # batch normalization could make nothing of it
-                optimizer.zero_grad()
-                scores = network(rows[batch].float().to(device))
-                loss = structural_cross_entropy(scores, labels[batch].to(device), 0.0)
-                loss.backward()  # type: ignore[no-untyped-call]
-                optimizer.step()
-            stage.advance()
 
 
 def _embed(
@@ -236,6 +195,6 @@ def _embed(
     if not np.isfinite(found).all():
         raise InvalidInputError(
             "a first model diverged; expected a smaller learning_rate, or X in units "
-            "that the network can read"
+            "that suit the network"
         )
     return found

@@ -1,4 +1,4 @@
-"""From rows of numbers to what a network reads, and back."""
+"""Standardization of rows for a network, and back."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from sklearn.utils import gen_batches
 from torch import Tensor
 
 # Numbers that are converted to float64 at a time.
@@ -17,14 +18,9 @@ _AT_ONCE = 2**22
 
 @dataclass(frozen=True, eq=False)
 class Standardization:
-    """Each feature, or each channel of images, with mean 0 and variance 1.
+    """The mean and scale of each feature, or of each channel of images.
 
-    Attributes
-    ----------
-    mean, scale : ndarray of shape (n_features,) or (channels,)
-        What is subtracted, and then divided by.
-    image_shape : tuple of int or None
-        (height, width, channels), if the rows are images.
+    Images have the ``image_shape`` (height, width, channels); for vectors it is None.
     """
 
     mean: NDArray[np.float64]
@@ -35,23 +31,20 @@ class Standardization:
     def fit(
         cls, rows: NDArray[Any], image_shape: tuple[int, int, int] | None
     ) -> Standardization:
-        """Find means and standard deviations, with little memory besides the rows."""
+        """Compute means and standard deviations, without a float64 copy of the rows."""
         columns = _columns(rows, image_shape)
         n_rows, n_columns = columns.shape
-        parts = [
-            slice(start, start + max(_AT_ONCE // n_columns, 1))
-            for start in range(0, n_rows, max(_AT_ONCE // n_columns, 1))
-        ]
+        parts = list(gen_batches(n_rows, max(_AT_ONCE // n_columns, 1)))
         mean = sum(columns[p].sum(axis=0, dtype=np.float64) for p in parts) / n_rows
         squares = sum(np.square(columns[p] - mean).sum(axis=0) for p in parts)
         constant = columns.min(axis=0) == columns.max(axis=0)
         scale = np.where(constant, 1.0, np.sqrt(squares / n_rows))
         return cls(np.asarray(mean), scale, image_shape)
 
-    def to_input(self, rows: NDArray[Any], dtype: torch.dtype) -> Tensor:
+    def to_input(self, rows: NDArray[Any]) -> Tensor:
         """Return rows as a network's input, images as (n, channels, height, width)."""
         standardized = (_columns(rows, self.image_shape) - self.mean) / self.scale
-        values = torch.from_numpy(standardized).to(dtype)
+        values = torch.from_numpy(standardized)
         if self.image_shape is None:
             return values
         return values.view(len(rows), *self.image_shape).permute(0, 3, 1, 2)
@@ -68,7 +61,7 @@ class Standardization:
 def _columns(
     rows: NDArray[Any], image_shape: tuple[int, int, int] | None
 ) -> NDArray[Any]:
-    """Return rows, or all pixels of all images, as a table with a column each."""
+    """Return rows, or all pixels of all images with a column for each channel."""
     if image_shape is None:
         return rows
     return rows.reshape(len(rows) * math.prod(image_shape[:2]), image_shape[2])

@@ -1,109 +1,67 @@
-"""Training an autoencoder until it gets no better."""
+"""Where and how PyTorch trains: device, threads and progress."""
 
 from __future__ import annotations
 
-import copy
-import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
 
-import numpy as np
 import torch
-import torch.nn.functional as F  # noqa: N812 (PyTorch's own name for it)
-from numpy.typing import NDArray
-from torch import Tensor, nn
+from joblib import effective_n_jobs
 
 from structsmooth.errors import InvalidInputError
-from structsmooth.support.progress import Stage
-
-Rows = NDArray[np.int64]
-
-
-@dataclass
-class History:
-    """How a training went: the errors of each epoch, and which was best (from 1)."""
-
-    losses: list[float] = field(default_factory=list)
-    validation_losses: list[float] = field(default_factory=list)
-    best_epoch: int = 0
+from structsmooth.support.progress import Progress, Stage
+from structsmooth.support.validation import check_n_jobs, check_real
 
 
-def train(
-    network: nn.Module,
-    batch_of: Callable[[Rows], Tensor],
-    n_rows: int,
-    *,
-    generator: torch.Generator,
-    max_epochs: int,
-    batch_size: int,
-    learning_rate: float,
-    validation_fraction: float,
-    patience: int,
-    stage: Stage,
-) -> History:
-    """Train a network to restore its input, and leave it with its best weights.
+@contextmanager
+def cpu_threads(n_jobs: int | None) -> Iterator[None]:
+    """Compute with this many threads inside, and with as many as before afterwards.
 
-    Parameters
-    ----------
-    network : Module
-        Trained in place, where it is.
-    batch_of : callable
-        From row numbers to the network's input.
-    n_rows : int
-        How many rows there are.
-    generator : torch.Generator
-        For the split and the order of the rows.
-    max_epochs, batch_size, learning_rate, validation_fraction, patience
-        As in `Autoencoder`.
-    stage : Stage
-        Of a progress bar, with a step for each epoch.
+    The last bits of sums, and so of results, depend on the number of threads.
     """
-    order = torch.randperm(n_rows, generator=generator)
-    n_validation = int(n_rows * validation_fraction)
-    held_out, kept = order[:n_validation], order[n_validation:]
-    optimizer = torch.optim.Adam(network.parameters(), lr=learning_rate)
-    history = History()
-    best, best_weights = math.inf, network.state_dict()
-    with torch.enable_grad():
-        for epoch in range(1, max_epochs + 1):
-            shuffled = kept[torch.randperm(len(kept), generator=generator)]
-            total = 0.0
-            for rows in torch.split(shuffled, batch_size):
-                inputs = batch_of(rows.numpy())
-                optimizer.zero_grad()
-                loss = F.mse_loss(network(inputs), inputs)
-                loss.backward()  # type: ignore[no-untyped-call]
-                optimizer.step()
-                total += loss.item() * len(rows)
-            error = total / len(kept)
-            history.losses.append(error)
-            if n_validation:
-                error = _error(network, batch_of, held_out, batch_size)
-                history.validation_losses.append(error)
-            if not math.isfinite(error):
-                raise InvalidInputError(
-                    f"training diverged in epoch {epoch} with learning_rate="
-                    f"{learning_rate!r}; expected a smaller one, or less extreme data"
-                )
-            stage.advance()
-            if error < best:
-                best, history.best_epoch = error, epoch
-                best_weights = copy.deepcopy(network.state_dict())
-            elif epoch - history.best_epoch >= patience:
-                break
-    network.load_state_dict(best_weights)
-    return history
+    # Only a new thread sees the setting of the process: in this one threadpoolctl may
+    # have hidden it, and threadpoolctl cannot reach all of PyTorch's libraries itself.
+    with ThreadPoolExecutor(1) as executor:
+        before = executor.submit(torch.get_num_threads).result()
+    torch.set_num_threads(effective_n_jobs(n_jobs))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
-def _error(
-    network: nn.Module,
-    batch_of: Callable[[Rows], Tensor],
-    rows: Tensor,
-    batch_size: int,
-) -> float:
-    total = 0.0
-    with torch.no_grad():
-        for part in torch.split(rows, batch_size):
-            inputs = batch_of(part.numpy())
-            total += F.mse_loss(network(inputs), inputs).item() * len(part)
-    return total / len(rows)
+@contextmanager
+def training_stage(
+    name: str, n_epochs: int, n_jobs: int | None, verbose: int
+) -> Iterator[Stage]:
+    """Record gradients inside, with some threads and a progress bar."""
+    with (
+        torch.enable_grad(),
+        cpu_threads(n_jobs),
+        Progress(verbose > 0) as progress,
+        progress.stage(name, n_epochs) as stage,
+    ):
+        yield stage
+
+
+def resolve_device(name: str | None) -> torch.device:
+    """Return the device of a name; None is the CPU, "auto" a GPU if there is one."""
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        device = torch.device(name or "cpu")
+        torch.empty(0, device=device)
+    except (AssertionError, RuntimeError, TypeError) as error:
+        raise InvalidInputError(
+            f"device {name!r} is not available here: {str(error).splitlines()[0]}"
+        ) from None
+    return device
+
+
+def check_training(n_jobs: Any, learning_rate: Any) -> None:
+    """Refuse a number of threads or a step size that cannot be used."""
+    check_n_jobs(n_jobs)
+    if not check_real(learning_rate, "learning_rate", 0.0) > 0.0:
+        raise InvalidInputError("learning_rate must be above 0, got 0")

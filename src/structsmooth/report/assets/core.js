@@ -59,11 +59,11 @@ for (const chip of document.querySelectorAll("[data-clear]")) {
   onChoice((cluster) => {
     chip.hidden = cluster === null;
     chip.textContent = `cluster ${cluster} ✕`;
-    chip.setAttribute("aria-label", `Cluster ${cluster} is chosen; choose all again`);
+    chip.setAttribute("aria-label", `Cluster ${cluster} is chosen; show all clusters again`);
   });
 }
 
-// Colors from the style sheet, and ramps on which what is high stands out.
+// Colors from the style sheet, and ramps on which high values stand out.
 const ramps = {
   light: ["#cfd8e0", "#9fbfdb", "#5f93c6", "#3d62aa", "#3e2f86", "#2b0f4f"],
   dark: ["#3c4650", "#3d6c8f", "#3f9c98", "#7fc77d", "#d9de6c", "#fff4ac"],
@@ -136,7 +136,7 @@ window.addEventListener("afterprint", () => {
   drawAll();
 });
 
-// Draw on a canvas in the pixels of the page, sharp on every screen.
+// A context that draws in the pixels of the page and is sharp on every screen.
 function sharpContext(canvas, height) {
   const ratio = Math.max(window.devicePixelRatio || 1, 2);
   const width = canvas.clientWidth;
@@ -149,7 +149,7 @@ function sharpContext(canvas, height) {
   return context;
 }
 
-// The one tip, beside the pointer or the mark that has the focus.
+// The only tooltip, beside the pointer or the mark that has the focus.
 const tip = byId("tip");
 function showTip(x, y, title, lines, picture) {
   tip.replaceChildren();
@@ -177,7 +177,7 @@ function clusterLines(cluster) {
     `Bayes error ${percent(cluster.lower)} (${percent(cluster.interval[0])} to ` +
       `${percent(cluster.interval[1])})`,
     `strength ${cluster.strength.toFixed(3)}`,
-    ...(cluster.little ? ["says little: few rows, and maybe like the others"] : []),
+    ...(cluster.little ? ["says little: it has few rows and may be like the others"] : []),
   ];
 }
 

@@ -3,7 +3,7 @@ const SHAPES = ["circle", "triangle", "square", "diamond", "down", "plus"];
 const colored = data.colors.flatMap((color, number) => (color ? [number] : []));
 const shapeOf = new Map(colored.map((k, place) => [k, SHAPES[place % SHAPES.length]]));
 
-// On black, colors made for white paper are drawn lighter.
+// Colors made for white paper are drawn lighter on black.
 function classColor(number) {
   const color = data.colors[number];
   if (!color) return isDark() ? "#6d757d" : data.other;
@@ -225,7 +225,7 @@ if (data.map) {
     draw();
   });
   for (const radio of document.querySelectorAll("input[name=view]")) {
-    radio.checked = radio.value === view; // what a reload remembers is not drawn
+    radio.checked = radio.value === view; // a reload may remember another choice, which is not drawn
     radio.addEventListener("change", () => {
       view = radio.value;
       if (view !== "class") only = null;

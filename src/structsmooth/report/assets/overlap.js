@@ -1,4 +1,4 @@
-// Which classes overlap: a heat map of tree edges, and the pairs with most of them.
+// Which classes overlap: a heat map of tree edges, and the pairs with the most edges.
 {
   const canvas = byId("overlap-canvas");
   const order = data.heat.order;
@@ -16,7 +16,7 @@
     return found ? found[2] : 0;
   };
 
-  // The cluster with most edges between two classes, as a button that chooses it.
+  // The cluster with the most edges between two classes, as a button that chooses it.
   function whereMost(a, b) {
     let [best, most] = [null, 0];
     for (const cluster of data.clusters) {
@@ -46,7 +46,7 @@
     const longest = named ? Math.max(...order.map((k) => probe.measureText(className(k)).width)) : 0;
     const margin = named ? clamp(longest + 12, 20, width * 0.25) : 4;
     const cell = Math.min((width - margin - 4) / n, n <= 4 ? 90 : 64);
-    const upright = longest <= cell; // names over the columns need no turning
+    const upright = longest <= cell; // names above the columns need not be rotated
     const over = named && upright ? size + 12 : margin;
     const height = over + cell * n + 4;
     const left = margin + Math.max(0, (width - margin - 4 - cell * n) / 2);
@@ -108,9 +108,9 @@
 
   function note() {
     const parts = [];
-    if (n > 12) parts.push("Classes are ordered so that those which overlap stand together.");
-    if (data.heat.left) parts.push(`The ${n} classes that overlap most; ${data.heat.left} more are left out.`);
-    parts.push("Raw counts: a tree has to reach every class of its cluster, even where classes lie apart. The last column names the cluster with most of the edges.");
+    if (n > 12) parts.push("Classes are ordered so that those that overlap are neighbors.");
+    if (data.heat.left) parts.push(`These are the ${n} classes that overlap most; ${data.heat.left} more are left out.`);
+    parts.push("These are raw counts: a tree has to connect all classes of its cluster, even those that lie far apart. The last column names the cluster with the most of these edges.");
     byId("overlap-note").textContent = parts.join(" ");
   }
 

@@ -13,7 +13,7 @@
     const yMax = 1.12 * (highest([data.alpha, ...inOrder.map((c) => (data.perPoint ? c.range[1] : c.strength))]) || 0.1);
     const x = (v) => left + (v / xMax) * (width - left - right);
     const y = (v) => height - bottom - (v / yMax) * (height - top - bottom);
-    const svg = makeSvg("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Strength against estimated Bayes error. With the arrow keys you move from cluster to cluster." });
+    const svg = makeSvg("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Strength against estimated Bayes error. Use the arrow keys to move from cluster to cluster." });
     const xs = niceTicks(0, 100 * xMax, width > 700 ? 9 : width > 420 ? 6 : 4);
     for (const tick of xs.ticks) {
       svg.append(makeSvg("line", { class: "grid", x1: x(tick / 100), x2: x(tick / 100), y1: top, y2: height - bottom }));

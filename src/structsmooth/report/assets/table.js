@@ -1,5 +1,5 @@
-// The cluster table: sorted by its headings, filtered by what is typed. Whichever way
-// estimates are sorted, those that say little come last.
+// The cluster table: its headings sort it, and typed text filters it. Clusters that say
+// little come last, whichever way the estimates are sorted.
 {
   const table = byId("cluster-table");
   const body = table.tBodies[0];

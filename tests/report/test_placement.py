@@ -1,19 +1,23 @@
-"""Places, colors and orders for maps."""
+"""Positions, colors and orders for maps."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from structsmooth import StructuralSmoother
-from structsmooth.report.drawing.ordering import order_of_classes
-from structsmooth.report.drawing.palette import (
+from structsmooth import StructuralSmoother, bayes_error_bounds
+from structsmooth.report.palette import (
     MANY,
     OTHER,
     class_colors,
+    order_of_classes,
     overlap_of_classes,
 )
-from structsmooth.report.drawing.placing import place_clusters, place_rows
-from structsmooth.report.drawing.projection import draw_rows, fit_projection
+from structsmooth.report.placement import (
+    UNKNOWN,
+    draw_rows,
+    place_rows,
+    project,
+)
 
 
 @pytest.fixture
@@ -25,39 +29,33 @@ def crosses():
 
 
 def test_the_plane_is_that_of_most_variance(crosses):
-    projection = fit_projection(crosses + 5.0)
-    np.testing.assert_allclose(projection.directions, [[0, 1, 0], [0, 0, 1]], atol=1e-9)
-    assert projection.variance_shown == pytest.approx((200 + 18) / (200 + 18 + 2))
-    np.testing.assert_allclose(
-        projection.place(crosses + 5.0), crosses[:, 1:], atol=1e-9
-    )
+    positions, shown = project(crosses + 5.0)
+    np.testing.assert_allclose(positions, crosses[:, 1:], atol=1e-9)
+    assert shown == pytest.approx((200 + 18) / (200 + 18 + 2))
 
 
 def test_weights_count_rows_as_often(crosses):
     weights = np.array([500, 500, 1, 1, 1, 1], dtype=float)
-    projection = fit_projection(crosses, weights)  # variances 1000, 200 and 18
-    np.testing.assert_allclose(projection.directions, [[1, 0, 0], [0, 1, 0]], atol=1e-9)
+    positions, _ = project(crosses, weights)  # variances 1000, 200 and 18
+    np.testing.assert_allclose(positions, crosses[:, :2], atol=1e-9)
 
 
 def test_two_features_stay_where_they_are_and_one_becomes_a_line(rng):
     X = rng.normal(size=(5, 2))
-    np.testing.assert_array_equal(fit_projection(X).place(X), X)
-    line = fit_projection(X[:, :1]).place(X[:, :1])
+    np.testing.assert_array_equal(project(X)[0], X)
+    line = project(X[:, :1])[0]
     np.testing.assert_array_equal(line, np.column_stack([X[:, 0], np.zeros(5)]))
 
 
 def test_sparse_rows_lie_where_dense_ones_do(crosses):
-    dense, sparse = fit_projection(crosses), fit_projection(sp.csr_matrix(crosses))
-    np.testing.assert_allclose(
-        sparse.place(sp.csr_matrix(crosses)), dense.place(crosses), atol=1e-9
-    )
+    sparse = project(sp.csr_matrix(crosses))
+    np.testing.assert_allclose(sparse[0], project(crosses)[0], atol=1e-9)
 
 
 def test_wide_sparse_rows_are_not_made_dense():
-    wide = sp.csr_matrix((3, 100_000))
-    wide = wide.tolil()
+    wide = sp.lil_matrix((3, 100_000))
     wide[0, 7], wide[1, 99_999], wide[2, 5] = 9.0, 4.0, 1.0
-    positions = fit_projection(wide.tocsr()).place(wide.tocsr())
+    positions, _ = project(wide.tocsr())
     positions -= positions[2]
     np.testing.assert_allclose(positions, [[9, 0], [0, 4], [0, 0]], atol=1e-9)
 
@@ -107,7 +105,7 @@ BLIND = {
 
 
 def lab(color, blindness):
-    """Return a color as it is seen, in CIE L*a*b*."""
+    """Return a color as it is perceived, in CIE L*a*b*."""
     shares = np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)]) / 255.0
     linear = np.where(
         shares <= 0.04045, shares / 12.92, ((shares + 0.055) / 1.055) ** 2.4
@@ -133,12 +131,13 @@ def test_color_blind_readers_can_tell_classes_apart(n_classes, blindness):
     gaps = [
         np.linalg.norm(seen[i] - seen[j]) for i in range(len(seen)) for j in range(i)
     ]
-    assert min(gaps) > 15.0  # 2.3 is a difference that can just be seen
+    assert min(gaps) > 15.0  # 2.3 is a just noticeable difference
 
 
-def test_overlap_of_a_class_counts_edges_at_both_ends():
-    found = overlap_of_classes(np.array([[0, 1], [1, 2]]), np.array([3.0, 4.0]), 4)
-    assert found.tolist() == [3.0, 7.0, 4.0, 0.0]
+def test_overlap_of_a_class_counts_edges_at_both_ends(rng):
+    bounds = bayes_error_bounds(rng.normal(size=(60, 2)), np.arange(60) % 4)
+    expected = bounds.crossing.sum(axis=1)
+    np.testing.assert_array_equal(overlap_of_classes(bounds), expected)
 
 
 def test_few_classes_keep_their_order():
@@ -178,20 +177,16 @@ def test_other_rows_have_predicted_strengths(overlapping, regions):
     smoother = StructuralSmoother(random_state=0, regions=regions).fit(X, y)
     other = X[::-1][:50] + 0.01
     placed = place_rows(smoother, other, None, 100)
-    assert placed.classes is None
+    assert (placed.classes == UNKNOWN).all()
     np.testing.assert_allclose(placed.strengths, smoother.predict_strength(other))
 
 
 @pytest.mark.parametrize("regions", ["cluster", "point"])
-def test_a_cluster_is_placed_at_its_center_with_its_largest_class(overlapping, regions):
-    X, y = overlapping
-    smoother = StructuralSmoother(random_state=0, regions=regions).fit(X, y)
-    placed = place_clusters(smoother)
-    for cluster in range(len(smoother.strengths_)):
+def test_the_error_of_a_cluster_is_the_mean_of_its_samples(overlapping, regions):
+    smoother = StructuralSmoother(random_state=0, regions=regions).fit(*overlapping)
+    errors = smoother.decision_.bayes_error_of_samples(smoother.structure_)
+    for cluster, error in enumerate(
+        smoother.decision_.bayes_error_of_clusters(smoother.structure_)
+    ):
         inside = smoother.cluster_labels_ == cluster
-        np.testing.assert_allclose(placed.positions[cluster], X[inside].mean(axis=0))
-        assert placed.classes[cluster] == (y[inside].mean() > 0.5)
-        error = smoother.decision_.bayes_error_of_samples(smoother.structure_)[
-            inside
-        ].mean()
-        assert placed.errors[cluster] == pytest.approx(error)
+        assert error == pytest.approx(errors[inside].mean())

@@ -93,7 +93,14 @@ def test_the_map_colors_rows_by_value(fitted, overlapping, color):
     assert len(plot_map(fitted, X, color=color, legend=False).child_axes) == 0
 
 
-def test_without_rows_the_map_has_a_mark_for_each_cluster(fitted):
+def test_without_rows_the_map_has_a_mark_for_each_cluster(fitted, overlapping):
+    X, y = overlapping
+    first, second = (part.get_offsets() for part in plot_map(fitted).collections)
+    groups = [fitted.cluster_labels_ == c for c in range(len(fitted.strengths_))]
+    centers = {tuple(X[rows].mean(axis=0)): y[rows].mean() > 0.5 for rows in groups}
+    for center, is_second in centers.items():
+        marks = second if is_second else first
+        assert np.isclose(marks, center).all(axis=1).sum() == 1
     (drawn,) = plot_map(fitted, color="strength").collections
     assert sorted(drawn.get_array()) == pytest.approx(sorted(fitted.strengths_))
     areas = drawn.get_sizes() / drawn.get_sizes().sum()
@@ -107,7 +114,7 @@ def test_of_many_classes_eight_have_a_color_and_the_rest_is_gray(hundred):
     assert sum(len(part.get_offsets()) for part in ax.collections) == 1000
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
     assert texts[0] == "92 others"
-    ax.figure.canvas.draw()  # a dollar sign is no mathematics
+    ax.figure.canvas.draw()  # a dollar sign does not start a formula
 
 
 def test_a_map_refuses_what_it_cannot_color(fitted, overlapping):
@@ -170,4 +177,4 @@ def test_without_matplotlib_one_sentence_says_what_to_install():
         "except ImportError as error:\n    print(error)"
     )
     got = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert "pip install 'structsmooth[report]'" in got.stdout
+    assert got.stdout.endswith("needs matplotlib: pip install matplotlib\n")

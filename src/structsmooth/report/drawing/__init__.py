@@ -1,1 +1,0 @@
-"""What figures and reports share: colors, orders, and places on a plane."""

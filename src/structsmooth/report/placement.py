@@ -1,0 +1,114 @@
+"""Rows on a plane, with what a map shows of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse.linalg import svds
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
+
+from structsmooth.smoother import StructuralSmoother
+from structsmooth.support.validation import check_features
+
+# The seed of every random choice for a picture: the same data give the same picture.
+SEED = 0
+# Sparse rows with at most this many features are made dense.
+DENSE_FEATURES = 4096
+# In place of the class of a row whose label was not given.
+UNKNOWN = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """Row numbers, positions on a plane, and what is known of each row.
+
+    ``given`` and ``features`` are the features before and after the reduction,
+    ``errors`` the Bayes errors that the strengths follow, and ``variance_shown`` is the
+    share of the variance that the plane holds.
+    """
+
+    rows: NDArray[np.int64]
+    given: Any
+    features: Any
+    positions: NDArray[np.float64]
+    classes: NDArray[np.int64]
+    clusters: NDArray[np.int64]
+    errors: NDArray[np.float64]
+    strengths: NDArray[np.float64]
+    variance_shown: float
+
+
+def place_rows(
+    smoother: StructuralSmoother, X: Any, y: ArrayLike | None, most: int
+) -> Placed:
+    """Place training rows or others; of more than ``most``, a random choice."""
+    n_rows = _num_samples(X)
+    classes = np.full(n_rows, UNKNOWN) if y is None else smoother.encode(y, n_rows)
+    rows = draw_rows(n_rows, most)
+    given = _safe_indexing(X.tocsr() if sp.issparse(X) else X, rows)
+    given = check_features(given, estimator=smoother, reset=False, accept_sparse=True)
+    structure, decision = smoother.structure_, smoother.decision_
+    features = structure.reduction.transform(given)
+    place = structure.place(given, smoother.n_jobs)
+    positions, variance_shown = project(features)
+    return Placed(
+        rows=rows,
+        given=given,
+        features=features,
+        positions=positions,
+        classes=classes[rows],
+        clusters=place.clusters,
+        errors=decision.bayes_error_at(structure, place),
+        strengths=decision.at(structure, place),
+        variance_shown=variance_shown,
+    )
+
+
+def project(
+    features: Any, weights: NDArray[np.float64] | None = None
+) -> tuple[NDArray[np.float64], float]:
+    """Return positions on the plane of most variance, and the share that it holds.
+
+    One or two features are kept as they are. ``weights`` say how much each row of the
+    array or CSR matrix counts; by default all count the same.
+    """
+    n_rows, n_features = features.shape
+    if n_features <= 2:
+        return np.asarray(features @ np.eye(n_features, 2), dtype=np.float64), 1.0
+    if sp.issparse(features) and n_features <= DENSE_FEATURES:
+        features = features.toarray()
+    if weights is None:
+        weights = np.full(n_rows, 1.0 / n_rows)
+    weights = weights / weights.sum()
+    center = np.asarray(weights @ features, dtype=np.float64).ravel()
+    if sp.issparse(features):
+        # Not centered, because that would fill in the zeros.
+        _, values, directions = svds(features, k=2, random_state=SEED)
+        total = float(features.multiply(features).sum())
+        squares, directions = values[::-1] ** 2, directions[::-1]
+    else:
+        root = np.sqrt(weights)[:, np.newaxis]
+        scaled = (np.asarray(features, dtype=np.float64) - center) * root
+        squares, vectors = np.linalg.eigh(scaled.T @ scaled)
+        total = float(squares.clip(0.0).sum())
+        squares, directions = squares[::-1][:2], vectors[:, ::-1][:, :2].T
+    # A direction is as good as its opposite: its largest component is made positive.
+    largest = np.abs(directions).argmax(axis=1)
+    directions = directions * np.sign(directions[[0, 1], largest])[:, np.newaxis]
+    shown = float(squares.sum()) / total if total > 0.0 else 1.0
+    offset = directions @ center
+    positions = np.asarray(features @ directions.T, dtype=np.float64) - offset
+    return positions, min(1.0, shown)
+
+
+def draw_rows(n_rows: int, most: int) -> NDArray[np.int64]:
+    """Return at most that many row numbers, chosen at random, in ascending order."""
+    if n_rows <= most:
+        return np.arange(n_rows)
+    drawn = np.random.default_rng(SEED).choice(n_rows, most, replace=False)
+    return np.sort(drawn)
