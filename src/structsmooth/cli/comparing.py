@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from typer import Option
 
 from structsmooth.cli import options
+from structsmooth.io.paths import check_is_file
 
 
 @options.exit_codes()
@@ -92,6 +93,7 @@ def compare(
     strengths of the same mean, on paired splits. Hyper-parameters are chosen on
     validation rows; test rows are for measuring only.
     """
+    check_is_file(data)
     from structsmooth.io.readers import read_dataset
 
     dropped, group_values, test_pair = list(drop or ()), None, None

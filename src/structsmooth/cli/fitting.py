@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from structsmooth.cli import options
+from structsmooth.io.paths import check_is_file, check_target, read_summary
 
 if TYPE_CHECKING:
     from structsmooth.io.tables import Dataset
@@ -130,12 +131,13 @@ def fit(
 
     Writes strengths, soft labels, cluster table, settings and the fitted smoother.
     """
-    from structsmooth.io.paths import check_target, read_summary
+    check_target(output)
+    if not data.is_dir():
+        check_is_file(data)
     from structsmooth.io.readers import read_dataset, read_npy
     from structsmooth.outofcore.plan import memory_limit
     from structsmooth.outofcore.request import Request
 
-    check_target(output)
     request = Request(data, label, labels, tuple(drop or ()), header)
     dataset = pictures = None
     if not request.exceeds(memory_limit(max_memory)):
@@ -190,8 +192,6 @@ def demo(
     quiet: options.Quiet = False,
 ) -> None:
     """Try it on the breast-cancer data that come with scikit-learn."""
-    from structsmooth.io.paths import check_target
-
     check_target(output)
     from sklearn.datasets import load_breast_cancer
 

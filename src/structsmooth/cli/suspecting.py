@@ -10,6 +10,7 @@ from typer import Argument, Option
 
 from structsmooth.cli import options
 from structsmooth.errors import FileFormatError, InvalidParameterError
+from structsmooth.io.paths import check_columns_path, check_is_file, read_summary
 
 
 @options.exit_codes()
@@ -48,8 +49,6 @@ def suspects(
     while most of them agree on another one. Rare but right labels are among them:
     check before you change any. Rows are counted from 0.
     """
-    from structsmooth.io.paths import check_columns_path
-
     notes: list[str] = []
     if output is not None:
         check_columns_path(output)
@@ -62,6 +61,7 @@ def suspects(
             )
         columns = _of_result(data)
     else:
+        check_is_file(data)
         from structsmooth.io.readers import read_dataset
 
         dataset = read_dataset(
@@ -92,8 +92,6 @@ def suspects(
 
 
 def _of_result(directory: Path) -> dict[str, Any]:
-    from structsmooth.io.paths import read_summary
-
     read_summary(directory)
     from structsmooth.io.results import read_result, suspect_columns
 

@@ -11,6 +11,8 @@ from typer import Option
 
 from structsmooth.cli import options
 from structsmooth.cli.options import Kind
+from structsmooth.errors import InvalidParameterError
+from structsmooth.io.paths import check_columns_path, read_summary
 
 
 @options.exit_codes()
@@ -33,8 +35,6 @@ def write_report(
 
     The same content is written beside it as JSON.
     """
-    from structsmooth.io.paths import read_summary
-
     read_summary(result)
     from structsmooth.io.results import report_of_result
 
@@ -86,9 +86,6 @@ def write_labels(
     quiet: options.Quiet = False,
 ) -> None:
     """Write the smoothed labels of the rows of a result, or of new rows."""
-    from structsmooth.errors import InvalidParameterError
-    from structsmooth.io.paths import check_columns_path, read_summary
-
     read_summary(result)
     check_columns_path(output)
     from structsmooth.io.labelfiles import label_columns, write_columns

@@ -1,4 +1,4 @@
-"""Where results are, and where they may be written; quick to import."""
+"""Paths of data and results, checked before anything slow is imported."""
 
 from __future__ import annotations
 
@@ -13,6 +13,15 @@ from structsmooth.io.atomic import OutputError, reading, wrapped_errors
 SUMMARY = "summary.json"
 FORMAT = "structsmooth.result"
 UNFINISHED = ".unfinished-"
+KINDS = "npz, npy, csv, csv.gz, tsv or parquet"
+
+
+def check_is_file(path: Path) -> None:
+    """Refuse a path where there is no file, or a directory."""
+    with reading(path):
+        if path.is_dir():
+            raise FileFormatError(f"{path} is a directory, expected a file ({KINDS})")
+        path.stat()
 
 
 def check_target(target: Path) -> None:

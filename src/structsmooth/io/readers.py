@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from structsmooth.errors import FileFormatError, FileOptionError
 from structsmooth.io.atomic import reading
+from structsmooth.io.paths import KINDS, check_is_file
 from structsmooth.io.tables import (
     Dataset,
     TableOptions,
@@ -22,7 +23,6 @@ from structsmooth.io.tables import (
 
 # Pairs of array names an npz may use, tried in this order.
 ARRAY_NAMES = (("X", "y"), ("x", "y"), ("x_train", "y_train"), ("X_train", "y_train"))
-KINDS = "npz, npy, csv, csv.gz, tsv or parquet"
 
 
 def read_dataset(
@@ -68,14 +68,6 @@ def read_dataset(
     if data.y is None:
         raise FileOptionError(f"{path} was read without labels: give --labels FILE")
     return data
-
-
-def check_is_file(path: Path) -> None:
-    """Refuse a path where there is no file, or a directory."""
-    with reading(path):
-        if path.is_dir():
-            raise FileFormatError(f"{path} is a directory, expected a file ({KINDS})")
-        path.stat()
 
 
 def _read_npz(path: Path, label: str | None) -> Dataset:

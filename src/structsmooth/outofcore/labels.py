@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.errors import FileFormatError, InvalidInputError
-from structsmooth.io.readers import check_is_file, read_npy
+from structsmooth.io.paths import check_is_file
+from structsmooth.io.readers import read_npy
 from structsmooth.io.tables import labels_from_text, refuse_missing
 from structsmooth.support.validation import encode_labels
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from structsmooth.errors import FileFormatError, FileOptionError
-from structsmooth.io.readers import KINDS, check_is_file
+from structsmooth.io.paths import KINDS, check_is_file
 
 TEXT_TABLES = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 PARQUET = (".parquet", ".pq")
