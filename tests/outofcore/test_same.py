@@ -9,9 +9,7 @@ from oracles import assert_possible
 from rowfiles import assert_same, blobs, write_tables
 from structsmooth import StructuralSmoother, fit_out_of_core, solve_strengths
 from structsmooth.bayes_error.bounds import bounds_of_regions
-from structsmooth.errors import (
-    MergedClustersWarning,
-)
+from structsmooth.errors import MergedClustersWarning
 from structsmooth.io.readers import read_dataset
 from structsmooth.outofcore import plan
 
@@ -90,9 +88,9 @@ def test_the_sample_for_clustering_is_that_of_memory(files, tmp_path, monkeypatc
 def test_without_room_to_sort_the_rows_a_sample_is_drawn_by_number(
     files, tmp_path, monkeypatch
 ):
-    from structsmooth.outofcore import regions
+    from structsmooth.outofcore import clusters
 
-    monkeypatch.setattr(regions, "DRAW_BYTES", 10**12)
+    monkeypatch.setattr(clusters, "DRAW_BYTES", 10**12)
     X, y = blobs(3000, 3)
     path, labels = files(X, y)
     settings = StructuralSmoother(n_clusters=4, random_state=0)

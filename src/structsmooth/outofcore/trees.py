@@ -2,84 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from structsmooth.bayes_error.bounds import BayesErrorBounds, region_bounds
-from structsmooth.io.codec import (
-    bounds_from_arrays,
-    bounds_to_arrays,
-    from_plain,
-    to_plain,
-)
+from structsmooth.cluster.regions import Regions
+from structsmooth.io.codec import bounds_from_arrays, bounds_to_arrays
+from structsmooth.outofcore.clusters import CLUSTERS
+from structsmooth.outofcore.rows import Rows
+from structsmooth.outofcore.sources import Labels
 from structsmooth.outofcore.spill import Spill
 from structsmooth.support.groups import order_by_group
+from structsmooth.support.parallel import side_by_side
 from structsmooth.support.progress import Stage
 from structsmooth.tree.paths import prim_seconds
 
-FEATURES, LABELS, BOUNDS = "sorted_rows.bin", "sorted_codes.bin", "bounds.jsonl"
-
-
-class Sorted(NamedTuple):
-    """Rows sorted by region, and how many each region has."""
-
-    rows: NDArray[Any]
-    codes: NDArray[np.int32]
-    counts: NDArray[np.int64]
-
-
-def sort_piece(
-    rows: NDArray[Any],
-    coded: NDArray[np.int64],
-    region_of: NDArray[np.int64],
-    n_regions: int,
-) -> Sorted:
-    """Sort rows and their class numbers by region."""
-    order = order_by_group(region_of)
-    counts = np.bincount(region_of, minlength=n_regions)
-    return Sorted(rows[order], coded[order].astype(np.int32), counts)
+FEATURES, LABELS = "sorted_rows.bin", "sorted_codes.bin"
+BOUNDS = "bounds-{}.npz"  # of one region
 
 
 def sort_rows(
     spill: Spill,
-    pieces: Iterable[Sorted],
+    rows: Rows,
+    labels: Labels,
+    regions: Regions,
     sizes: NDArray[np.int64],
-    width: int,
-    dtype: np.dtype[Any],
+    stage: Stage,
 ) -> None:
-    """Write the rows of each region in one place, in the order they come.
+    """Write the rows of each region, and their class numbers, one after the other."""
 
-    Parameters
-    ----------
-    spill : Spill
-        Where.
-    pieces : iterable of Sorted
-        All rows, each piece sorted by itself.
-    sizes : ndarray of shape (C,)
-        Rows of each region.
-    width, dtype
-        Of the features.
-    """
-    row_bytes = width * dtype.itemsize
-    n_rows = int(sizes.sum())
-    place = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    def sort(start: int, piece: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+        stop = start + len(piece)
+        clusters = spill.read(CLUSTERS, np.int32, start, stop)
+        region_of = regions.region_of_cluster[clusters]
+        order = order_by_group(region_of)
+        codes = labels.read(start, stop)[order].astype(np.int32)
+        return piece[order], codes, np.bincount(region_of, minlength=len(sizes))
+
+    row_bytes = rows.width * rows.dtype.itemsize
+    place = np.cumsum(sizes) - sizes
     with (
-        spill.writing(LABELS, 4 * n_rows) as labels,
-        spill.writing(FEATURES, row_bytes * n_rows) as features,
+        spill.writing(LABELS, 4 * rows.n_rows) as label_file,
+        spill.writing(FEATURES, row_bytes * rows.n_rows) as feature_file,
     ):
-        for rows, codes, counts in pieces:
+        for piece, codes, counts in rows.reduced_pieces(sort):
             stop = 0
             for region in np.flatnonzero(counts):
                 start, stop = stop, stop + int(counts[region])
-                features.seek(int(place[region]) * row_bytes)
-                features.write(rows[start:stop].data)
-                labels.seek(int(place[region]) * 4)
-                labels.write(codes[start:stop].data)
+                feature_file.seek(int(place[region]) * row_bytes)
+                feature_file.write(piece[start:stop].data)
+                label_file.seek(int(place[region]) * 4)
+                label_file.write(codes[start:stop].data)
             place += counts
+            stage.advance()
 
 
 def bound_regions(
@@ -93,54 +70,32 @@ def bound_regions(
     stage: Stage,
     **settings: Any,
 ) -> list[BayesErrorBounds]:
-    """Bound each region, the largest first; finished ones are kept as they come.
+    """Bound each region of the sorted rows, the largest first.
 
-    Parameters
-    ----------
-    spill : Spill
-        Where `sort_rows` has put the rows.
-    sizes, width, dtype
-        As there.
-    at_once : int
-        Regions in memory side by side.
-    n_threads : int
-        Threads inside each.
-    stage : Stage
-        Shows the progress.
-    **settings
-        For `region_bounds`.
+    ``at_once`` regions are in memory together, with ``n_threads`` threads for each. The
+    settings are those of `region_bounds`.
     """
-    bounds = {
-        entry["region"]: bounds_from_arrays(from_plain(entry["bounds"]))[0]
-        for entry in spill.entries(BOUNDS)
-    }
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    starts = np.cumsum(sizes) - sizes
     workload = sum(prim_seconds(int(size), width) for size in sizes)
 
-    def one_region(region: int) -> tuple[int, BayesErrorBounds]:
-        start = int(starts[region])
-        stop = start + int(sizes[region])
-        return region, region_bounds(
-            spill.read(FEATURES, dtype, start, stop, width),
-            spill.read(LABELS, np.int32, start, stop).astype(np.int64),
-            n_threads=n_threads,
-            workload=workload,
-            **settings,
-        )
+    def bound(region: int) -> BayesErrorBounds:
+        start, stop = int(starts[region]), int(starts[region] + sizes[region])
 
-    for _ in bounds:
+        def find() -> dict[str, Any]:
+            found = region_bounds(
+                spill.read(FEATURES, dtype, start, stop, width),
+                spill.read(LABELS, np.int32, start, stop).astype(np.int64),
+                n_threads=n_threads,
+                workload=workload,
+                **settings,
+            )
+            return bounds_to_arrays([found])
+
+        kept = spill.once(BOUNDS.format(region), find)
         stage.advance()
-    left = [r for r in np.argsort(-sizes, kind="stable").tolist() if r not in bounds]
-    results = Parallel(
-        n_jobs=at_once,
-        require="sharedmem",
-        return_as="generator_unordered",
-        pre_dispatch=at_once,
-        batch_size=1,
-    )(delayed(one_region)(region) for region in left)
-    for region, found in results:
-        plain = to_plain(bounds_to_arrays([found]))
-        spill.append(BOUNDS, {"region": region, "bounds": plain})
-        bounds[region] = found
-        stage.advance()
-    return [bounds[region] for region in range(len(sizes))]
+        return bounds_from_arrays(kept)[0]
+
+    largest_first = np.argsort(-sizes, kind="stable").tolist()
+    bounds = side_by_side(bound, largest_first, at_once, share_memory=True)
+    by_region = dict(zip(largest_first, bounds, strict=True))
+    return [by_region[region] for region in range(len(sizes))]
