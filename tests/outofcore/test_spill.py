@@ -9,7 +9,7 @@ import pytest
 from rowfiles import assert_same, blobs, no_space, write_tables
 from structsmooth import StructuralSmoother, fit_out_of_core
 from structsmooth.io.atomic import OutputError
-from structsmooth.outofcore import fit, moments, trees
+from structsmooth.outofcore import fit, stages
 
 
 class StopError(Exception):
@@ -31,7 +31,7 @@ NEXT = {
 }
 # What does the work of the stages from "reduce" to "sort".
 WORK = [
-    (moments, "running_sum"),
+    (stages.BlockMoments, "_find_range"),
     (fit, "fit_assigner"),
     (fit, "assign_rows"),
     (fit, "sort_rows"),
@@ -62,16 +62,16 @@ def test_interrupted_after_any_stage_it_resumes_there(
     done = {path.name for path in (tmp_path / "o.spill").iterdir()}
     assert not any(name.endswith(".part") for name in done)
     again = []
-    for module, function in WORK:
-        original = getattr(module, function)
+    for owner, function in WORK:
+        original = getattr(owner, function)
 
         def watched(*args, original=original, function=function, **options):
             again.append(function)
             return original(*args, **options)
 
-        monkeypatch.setattr(module, function, watched)
+        monkeypatch.setattr(owner, function, watched)
     found = run()
-    assert list(dict.fromkeys(again)) == [f for _, f in WORK[list(NEXT).index(stage) :]]
+    assert again == [function for _, function in WORK[list(NEXT).index(stage) :]]
     assert_same(found, settings.fit(X, y))
 
 
@@ -79,14 +79,14 @@ SCRIPT = """
 import os, sys
 import numpy as np
 from structsmooth import StructuralSmoother, fit_out_of_core
-from structsmooth.outofcore import trees
-original, calls = trees.region_bounds, []
+from structsmooth.outofcore import stages
+original, calls = stages.region_bounds, []
 def region_bounds(*args, **options):
     calls.append(1)
     if len(calls) == 4:
         os.kill(os.getpid(), 9)
     return original(*args, **options)
-trees.region_bounds = region_bounds
+stages.region_bounds = region_bounds
 folder = sys.argv[1]
 fit_out_of_core(folder + "/X.npy", folder + "/o", labels=folder + "/y.npy",
                 smoother=StructuralSmoother(n_clusters=12, random_state=0))
@@ -101,12 +101,12 @@ def test_killed_between_trees_it_builds_only_those_that_are_missing(
     killed = subprocess.run([sys.executable, "-c", SCRIPT, str(tmp_path)], check=False)
     assert killed.returncode == -9
     spill = tmp_path / "o.spill"
-    assert len(list(spill.glob(trees.BOUNDS.format("*")))) == 3
+    assert len(list(spill.glob(stages.BOUNDS.format("*")))) == 3
     (spill / "bounds-7.npz.part").write_bytes(b"PK")  # as a crash may leave it
     built = []
-    original = trees.region_bounds
+    original = stages.region_bounds
     monkeypatch.setattr(
-        trees,
+        stages,
         "region_bounds",
         lambda *args, **options: built.append(1) or original(*args, **options),
     )
@@ -188,13 +188,13 @@ def test_a_spill_directory_that_vanishes_is_one_sentence(tmp_path, files, monkey
 
     X, y = blobs(1000, 3)
     path, labels = files(X, y)
-    original = trees.region_bounds
+    original = stages.region_bounds
 
     def region_bounds(*args, **options):
         shutil.rmtree(tmp_path / "o.spill", ignore_errors=True)
         return original(*args, **options)
 
-    monkeypatch.setattr(trees, "region_bounds", region_bounds)
+    monkeypatch.setattr(stages, "region_bounds", region_bounds)
     with pytest.raises(OutputError, match=r"the spill directory .*o\.spill is gone"):
         fit_out_of_core(path, tmp_path / "o", labels=labels)
     assert not (tmp_path / "o").exists()

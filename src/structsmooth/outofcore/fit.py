@@ -22,15 +22,20 @@ from structsmooth.cluster.regions import (
 from structsmooth.errors import InvalidInputError
 from structsmooth.io.codec import assigner_from_arrays, assigner_to_arrays
 from structsmooth.io.results import check_target
-from structsmooth.outofcore.clusters import assign_rows, fit_assigner
-from structsmooth.outofcore.moments import BlockMoments
 from structsmooth.outofcore.plan import Plan, memory_limit
 from structsmooth.outofcore.request import Request
 from structsmooth.outofcore.result import write_result
 from structsmooth.outofcore.rows import Rows
 from structsmooth.outofcore.sources import ROWS, Labels, open_data
 from structsmooth.outofcore.spill import Spill
-from structsmooth.outofcore.trees import FEATURES, bound_regions, sort_rows
+from structsmooth.outofcore.stages import (
+    SORTED_ROWS,
+    BlockMoments,
+    assign_rows,
+    bound_regions,
+    fit_assigner,
+    sort_rows,
+)
 from structsmooth.reduce import is_transformer, reduce_linearly
 from structsmooth.settings import check_settings
 from structsmooth.smoother import StructuralSmoother
@@ -223,7 +228,7 @@ def _fit(
         region_sizes.tolist(), rows.width, rows.dtype.itemsize, n_jobs
     )
     with progress.stage("sort", rows.n_pieces) as stage:
-        if not spill.has(FEATURES):
+        if not spill.has(SORTED_ROWS):
             sort_rows(spill, rows, labels, regions, region_sizes, stage)
             spill.discard(ROWS)  # of a table; only the sorted rows are needed now
     with progress.stage("spanning trees", len(region_sizes)) as stage:
@@ -242,11 +247,7 @@ def _fit(
         )
     smoother.fit_structure(
         Structure(
-            classes=labels.classes,
-            n_features=source.n_features,
-            reduction=rows.reduction,
-            regions=regions,
-            cluster_bounds=tuple(bounds),
+            labels.classes, source.n_features, rows.reduction, regions, tuple(bounds)
         )
     )
     return labels

@@ -21,11 +21,11 @@ from structsmooth.io.results import (
 from structsmooth.io.store import FILE_NAME
 from structsmooth.labels.forms import smooth_labels
 from structsmooth.labels.spread import spread_of
-from structsmooth.outofcore.clusters import CLUSTERS
 from structsmooth.outofcore.plan import peak_memory
 from structsmooth.outofcore.request import Request
 from structsmooth.outofcore.sources import Labels
 from structsmooth.outofcore.spill import Spill
+from structsmooth.outofcore.stages import CLUSTERS
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.support.parallel import side_by_side
 
