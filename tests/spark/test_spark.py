@@ -259,7 +259,7 @@ def test_wrong_columns_and_settings_are_refused_before_the_work(few):
 
 
 def test_huge_numbers_do_not_overflow(make_frame):
-    X, y = skewed(40)
+    X, y = skewed(400)
     model, huge = (
         SparkStructuralSmoother(nClusters=2, maxIter=2).fit(make_frame(rows, y, 1))
         for rows in (X, X * 2.0**900)
