@@ -1,7 +1,6 @@
-"""Data larger than memory on one machine: read in pieces, spilled per cluster.
+"""Data larger than memory on one machine: read in pieces, sorted by cluster on disk.
 
-The line is that of `StructuralSmoother.fit`, with the same reductions, clusters, trees,
-bounds and strengths; only the rows pass through a few at a time.
+The stages are those of `StructuralSmoother.fit`, and so are the results.
 """
 
 from __future__ import annotations
