@@ -13,12 +13,8 @@ from joblib import effective_n_jobs
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
-from structsmooth.cluster.regions import (
-    merge_small,
-    resolve_min_size,
-    resolve_n_clusters,
-    seed_of,
-)
+from structsmooth.cluster.clusterers import resolve_n_clusters, seed_of
+from structsmooth.cluster.regions import merge_small, resolve_min_size
 from structsmooth.errors import InvalidInputError
 from structsmooth.io.codec import assigner_from_arrays, assigner_to_arrays
 from structsmooth.io.results import check_target

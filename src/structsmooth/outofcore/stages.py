@@ -11,14 +11,14 @@ from sklearn.decomposition import IncrementalPCA
 
 from structsmooth.bayes_error.bounds import BayesErrorBounds, region_bounds
 from structsmooth.cluster.assign import Assigner
-from structsmooth.cluster.regions import (
-    Regions,
+from structsmooth.cluster.clusterers import (
     gaussian_mixture,
     kmeans_centers,
     kmeans_sample,
     kmeans_sample_size,
     squared_distances,
 )
+from structsmooth.cluster.regions import Regions
 from structsmooth.io.codec import bounds_from_arrays, bounds_to_arrays
 from structsmooth.outofcore.rows import Rows
 from structsmooth.outofcore.sources import Labels

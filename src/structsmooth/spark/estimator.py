@@ -16,12 +16,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own)
 
 from structsmooth.bayes_error.bounds import BayesErrorBounds, bounds_of_sample
-from structsmooth.cluster.regions import (
-    Regions,
-    merge_small,
-    resolve_min_size,
-    resolve_n_clusters,
-)
+from structsmooth.cluster.clusterers import resolve_n_clusters
+from structsmooth.cluster.regions import Regions, merge_small, resolve_min_size
 from structsmooth.errors import SampledClustersWarning
 from structsmooth.io.codec import arrays_from_lists, bounds_from_arrays
 from structsmooth.reduce import reduce_linearly

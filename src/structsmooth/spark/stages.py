@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own)
 from scipy.linalg import cholesky, solve_triangular
 
 from structsmooth.cluster.assign import Assigner, GaussianAssigner, NearestCenter
-from structsmooth.cluster.regions import kmeans_sample_size
+from structsmooth.cluster.clusterers import kmeans_sample_size
 from structsmooth.errors import InvalidInputError
 from structsmooth.reduce import LinearReduction
 from structsmooth.spark import workers
