@@ -34,7 +34,7 @@ class MlpTrainer:
         """Identify the trainer in a file of results."""
         return f"MlpTrainer({self.options})"
 
-    def __call__(self, X, y, strengths, n_classes, random_state):
+    def __call__(self, X, y, strengths, n_classes, random_state, soft_labels=None):
         """Return a function from features to probabilities."""
         recipe = training.Recipe(
             epochs=self.options["epochs"],
@@ -46,7 +46,7 @@ class MlpTrainer:
         hidden = self.options["hidden"]
         return _train(
             lambda: networks.perceptron(X.shape[1], hidden, n_classes),
-            (X, y, strengths),
+            (X, y, strengths if soft_labels is None else soft_labels),
             recipe,
             random_state,
         )
@@ -62,11 +62,11 @@ class ImageTrainer:
         """Identify the trainer in a file of results."""
         return f"ImageTrainer({self.network}, {self.recipe})"
 
-    def __call__(self, X, y, strengths, n_classes, random_state):
+    def __call__(self, X, y, strengths, n_classes, random_state, soft_labels=None):
         """Return a function from images to probabilities."""
         return _train(
             lambda: networks.mobilenet_v2(n_classes, **self.network),
-            (X, y, strengths),
+            (X, y, strengths if soft_labels is None else soft_labels),
             training.Recipe(**self.recipe),
             random_state,
         )

@@ -6,6 +6,7 @@ with it, which differ from those without it; it is refused by name otherwise.
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.naive_bayes import GaussianNB
 from typer.testing import CliRunner
 
@@ -15,6 +16,7 @@ from structsmooth import (
     compare,
     expand_rows,
     fit_out_of_core,
+    smooth_labels,
 )
 from structsmooth.boosting import fit_smoothed
 from structsmooth.cli import app
@@ -93,11 +95,22 @@ def test_boosting(case, data):
     assert np.abs(found - plain).max() > 1e-4
 
 
+@pytest.mark.filterwarnings("ignore::structsmooth.errors.StructsmoothWarning")
 def test_compare(case, data):
     name, smoother, _ = case
-    if "overlap" in name:
-        with pytest.raises(InvalidInputError, match="spread='even'"):
-            compare(*data, smoother=smoother, n_seeds=3)
+    given = []
+
+    def train(X, y, strengths, n_classes, random_state, soft_labels=None):
+        given.append((X, y, strengths, soft_labels, random_state))
+        return lambda rows: np.full((len(rows), n_classes), 1.0 / n_classes)
+
+    compare(*data, train, smoother=smoother, alpha=0.1, beta="auto", n_seeds=3)
+    X, y, strengths, soft, seed = given[2]  # after none and uniform
+    options = {"alpha": 0.1, "beta": "auto", "random_state": seed}
+    expected = clone(smoother).set_params(**options).fit_smooth(X, y)
+    assert (soft is not None) == ("overlap" in name)
+    found = smooth_labels(y, strengths, 3) if soft is None else soft
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_out_of_core(case, data, tmp_path):

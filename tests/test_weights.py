@@ -24,6 +24,7 @@ from structsmooth import (
 )
 from structsmooth.bayes_error.bounds import region_bounds
 from structsmooth.errors import InvalidInputError
+from structsmooth.reduce import fit_reduction
 
 CONFIGURATIONS = {
     "default": {},
@@ -113,6 +114,19 @@ def test_principal_components_are_weighted_too(reducer):
         weighted = StructuralSmoother(**settings).fit(data, y, weights)
         repeated = StructuralSmoother(**settings).fit(data[rows], y[rows])
         assert_same_fit(weighted, repeated, data, y, weights)
+
+
+@pytest.mark.filterwarnings("ignore::structsmooth.errors.StructsmoothWarning")
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_matrix])
+def test_truncated_components_are_weighted_too(make, monkeypatch):
+    X, y = load_digits(return_X_y=True)
+    weights = np.random.default_rng(1).integers(1, 3, size=len(y))
+    reductions = []
+    for full in (2048, 8):  # a full eigendecomposition, and a truncated one
+        monkeypatch.setattr("structsmooth.reduce.FULL_SPECTRUM", full)
+        data = make(X)
+        reductions.append(fit_reduction(data, "pca", 5, 0, weights).transform(data))
+    np.testing.assert_allclose(*reductions, atol=1e-6)
 
 
 def test_unit_weights_change_no_bit():

@@ -12,7 +12,7 @@ from experiments.study.regions import codes_of
 from experiments.study.splits import hold_out
 from experiments.suspects import with_mistakes
 from experiments.synthetic.data import draw
-from structsmooth.compare.trainers import Trainer
+from structsmooth.compare.trainers import Trainer, TrainingSet
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +89,7 @@ def out_of_fold(
     splitter = folds(n_folds, shuffle=True, random_state=seed)
     found = np.empty((len(y), n_classes))
     for known, unknown in splitter.split(y, y, parts.groups):
-        predict = train(X[known], y[known], np.zeros(len(known)), n_classes, seed)
+        none = np.zeros(len(known))
+        predict = train(TrainingSet(X[known], y[known], none, n_classes, seed))
         found[unknown] = predict(X[unknown])
     return np.log(np.clip(found, 1e-7, None))

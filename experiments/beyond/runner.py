@@ -17,7 +17,7 @@ from experiments.beyond.parts import Parts, out_of_fold, parts_of
 from experiments.beyond.temperature import fit_temperature, scale
 from experiments.models import build
 from experiments.records import Records
-from structsmooth.compare.trainers import trainer_of
+from structsmooth.compare.trainers import TrainingSet, trainer_of
 from structsmooth.metrics import evaluate
 
 NONE = {"method": "none", "alpha": 0.0}
@@ -69,7 +69,8 @@ def _strengths_of(config, left, train, parts: Parts, seed: int, n_jobs) -> Stren
 def _measure(train, parts: Parts, rows, row: dict, seed: int, strengths) -> list[dict]:
     started = time.perf_counter()
     X, y = parts.train[0][rows], parts.train[1][rows]
-    predict = train(X, y, strengths, int(parts.train[1].max()) + 1, seed)
+    n_classes = int(parts.train[1].max()) + 1
+    predict = train(TrainingSet(X, y, strengths, n_classes, seed))
     held, test = predict(parts.validation[0]), predict(parts.test[0])
     mass = strengths
     if strengths.ndim == 2:  # soft labels: the mass on the other classes

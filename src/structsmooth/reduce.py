@@ -1,7 +1,7 @@
 """Fewer features for clustering and trees: PCA, nothing, or any transformer.
 
-A fitted reduction is a small frozen object with ``transform``; the linear one is
-plain arrays, so it can be stored without pickle.
+`reduce_linearly` holds the rules for data in memory, in blocks and in Spark, which
+differ only in how their `Moments` are computed.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.base import clone
 from sklearn.decomposition import PCA
+from sklearn.utils.extmath import svd_flip
 from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_array, has_fit_parameter
 
@@ -25,7 +27,7 @@ from structsmooth.errors import (
 )
 from structsmooth.support.validation import check_integer
 
-# With ``n_components=None``: up to this many features are kept as they are.
+# With ``n_components=None``, up to this many features are kept as they are.
 KEEP_FEATURES = 32
 # Beyond that, the fewest components that hold this share of the variance ...
 KEEP_VARIANCE = 0.95
@@ -38,7 +40,7 @@ SCALE_RATIO = 100.0
 
 
 class Reduction(Protocol):
-    """What a fitted reduction does."""
+    """A fitted reduction."""
 
     def transform(self, X: Any) -> Any:
         """Return the reduced features."""
@@ -46,17 +48,10 @@ class Reduction(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class LinearReduction:
-    """``(2**-exponent X - center) / scale``, projected; each part may be absent.
+    """``(2**-exponent X - center) / scale``, projected onto orthonormal components.
 
-    Attributes
-    ----------
-    center, scale : ndarray of shape (d,) or None
-        None leaves the features where they are.
-    components : ndarray of shape (c, d) or None
-        Orthonormal directions; None keeps all features.
-    exponent : int
-        Not 0 for data so large or small that their squares would leave the range of
-        floating-point numbers.
+    Each part may be absent. The exponent is not 0 only for data so large or small that
+    their squares would leave the range of floating-point numbers.
     """
 
     center: NDArray[np.float64] | None = None
@@ -79,7 +74,7 @@ class LinearReduction:
         return X
 
     def _transform_sparse(self, X: Any) -> Any:
-        # Distances do not see the center, so without components X can stay sparse.
+        # Distances do not depend on the center, so without components X stays sparse.
         if self.scale is not None:
             X = X @ sp.diags_array((1.0 / self.scale).astype(X.dtype))
         if self.components is None:
@@ -93,18 +88,41 @@ class LinearReduction:
 
 @dataclass(frozen=True, eq=False)
 class TransformerReduction:
-    """A fitted scikit-learn transformer of the user's."""
+    """A fitted scikit-learn transformer from the user."""
 
     transformer: Any
 
     def transform(self, X: Any) -> Any:
-        """Return what the transformer makes of X, as an array of finite numbers."""
+        """Return the transformer's output, checked to be finite numbers."""
         return check_array(
             self.transformer.transform(X),
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
             input_name="the reducer's output",
         )
+
+
+class Moments(Protocol):
+    """What the reduction rules need to know about n rows of d features.
+
+    ``low`` and ``high`` are the smallest and largest value of each feature, and
+    ``dtype`` is the type of the data.
+    """
+
+    n_rows: int
+    dtype: np.dtype[Any]
+    low: NDArray[Any]
+    high: NDArray[Any]
+
+    def mean_and_variance(
+        self, exponent: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the moments of ``2**-exponent X``, the variance divided by n."""
+
+    def principal_components(
+        self, standardize: LinearReduction, most: int
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return leading components of the standardized rows, and variance ratios."""
 
 
 def fit_reduction(
@@ -114,48 +132,25 @@ def fit_reduction(
     random_state: Any = None,
     weights: NDArray[Any] | None = None,
 ) -> Reduction:
-    """Fit a reduction of the features.
+    """Fit a reduction of checked features, with the settings of `StructuralSmoother`.
 
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of shape (n, d)
-        Checked features.
-    reducer : {"pca", "scaled-pca", "none"}, None or transformer
-        "scaled-pca" divides each feature by its standard deviation first, for
-        tables whose columns have different units. A transformer is cloned.
-    n_components : int, optional
-        How many components. With None, up to 32 features are kept as they are (a
-        rotation changes no distance); of more, the fewest principal components
-        that hold 95 % of the variance, but at most 64.
-    random_state : int, RandomState or None
-        For truncated decompositions and for a transformer that has none of its own.
+    ``random_state`` is for truncated decompositions, and for a transformer without a
+    seed of its own. Weights are for reducers that take them, see
+    `reducer_takes_weights`.
     """
     check_reducer(reducer, n_components, X.shape)
-    if is_transformer(reducer):
-        _refuse_constant(X)
-        return _fit_transformer(X, reducer, n_components, random_state)
-    exponent = _extreme_exponent(X)
-    if exponent:
-        X = _scale_by_power(X, -exponent)
-    _refuse_constant(X)
-    if reducer is None or reducer == "none":
-        return LinearReduction(exponent=exponent)
-    center, variance = _mean_and_variance(X)
-    scale = None
-    if reducer == "scaled-pca":
-        scale = np.sqrt(np.where(variance > 0.0, variance, 1.0))
-    else:
-        warn_about_scale(variance)
-    if n_components is None and X.shape[1] <= KEEP_FEATURES:
-        # The center is left where it is too: moving it would round the digits
-        # of discrete data apart that are exactly equal.
-        return LinearReduction(scale=scale, exponent=exponent)
-    components = _principal_components(
-        LinearReduction(center, scale).transform(X), n_components, random_state
-    )
-    if components is None:
-        return LinearReduction(scale=scale, exponent=exponent)
-    return LinearReduction(center, scale, components, exponent)
+    moments = _ArrayMoments(X, random_state, weights)
+    if not is_transformer(reducer):
+        return reduce_linearly(moments, reducer, n_components)
+    _refuse_constant(moments)
+    transformer = clone(reducer)
+    parameters = transformer.get_params()
+    if n_components is not None:
+        transformer.set_params(n_components=n_components)
+    if "random_state" in parameters and parameters["random_state"] is None:
+        transformer.set_params(random_state=random_state)
+    options = {} if weights is None else {"sample_weight": weights}
+    return TransformerReduction(transformer.fit(X, **options))
 
 
 def check_reducer(
@@ -184,66 +179,135 @@ def check_reducer(
 
 def reducer_takes_weights(reducer: Any) -> bool:
     """Whether a reducer can be given sample weights."""
-    return not is_transformer(reducer) or has_fit_parameter(reducer, "sample_weight")
+    if not is_transformer(reducer):
+        return True
+    return bool(has_fit_parameter(reducer, "sample_weight"))
 
 
 def is_transformer(reducer: Any) -> bool:
-    """Whether a reducer is an object of the user's, not a name."""
+    """Whether a reducer is a transformer from the user, not a name."""
     return hasattr(reducer, "fit") and hasattr(reducer, "transform")
 
 
-def _principal_components(
-    X: Any, n_components: int | None, random_state: Any
-) -> NDArray[np.float64] | None:
-    """Return the directions to keep, or None if all of them are."""
-    most = min(MOST_COMPONENTS if n_components is None else n_components, *X.shape)
-    if X.shape[1] <= FULL_SPECTRUM:
-        solver = "covariance_eigh"
-    elif sp.issparse(X):
-        solver, most = "arpack", min(most, min(X.shape) - 1)
+def reduce_linearly(
+    moments: Moments, reducer: str | None, n_components: int | None
+) -> LinearReduction:
+    """Return the reduction with the given name: the same rules for all data."""
+    _refuse_constant(moments)
+    exponent = _extreme_exponent(moments)
+    if reducer is None or reducer == "none":
+        return LinearReduction(exponent=exponent)
+    center, variance = moments.mean_and_variance(exponent)
+    # The range decides what is constant: the variance of equal numbers can come out
+    # as a rounding error instead of 0.
+    variance = np.where(moments.low == moments.high, 0.0, variance)
+    scale = None
+    if reducer == "scaled-pca":
+        scale = np.sqrt(np.where(variance > 0.0, variance, 1.0))
     else:
-        solver = "randomized"
-    pca = PCA(n_components=most, svd_solver=solver, random_state=random_state).fit(X)
-    kept = how_many_components(pca.explained_variance_ratio_, n_components)
-    if kept == X.shape[1]:
-        return None
-    return np.asarray(pca.components_[:kept], dtype=np.float64)
+        _warn_about_scale(variance)
+    # Without components the center stays where it is: moving it would round the
+    # digits of discrete data apart that are exactly equal.
+    unprojected = LinearReduction(scale=scale, exponent=exponent)
+    n_features = len(center)
+    if n_components is None and n_features <= KEEP_FEATURES:
+        return unprojected
+    wanted = MOST_COMPONENTS if n_components is None else n_components
+    components, variance_ratio = moments.principal_components(
+        LinearReduction(center, scale, None, exponent),
+        min(wanted, n_features, moments.n_rows),
+    )
+    kept = len(variance_ratio)
+    if n_components is None:
+        held = np.cumsum(variance_ratio)
+        kept = min(kept, int(np.searchsorted(held, KEEP_VARIANCE)) + 1)
+    if kept == n_features:
+        return unprojected
+    # The largest entry of each component is made positive.
+    _, components = svd_flip(None, components[:kept], u_based_decision=False)
+    components = np.asarray(components, dtype=np.float64)
+    return LinearReduction(center, scale, components, exponent)
 
 
-def how_many_components(
-    variance_ratio: NDArray[np.float64], n_components: int | None
-) -> int:
-    """Return how many of the leading components are kept."""
-    most = len(variance_ratio)
-    if n_components is not None:
-        return min(most, n_components)
-    held = np.cumsum(variance_ratio)
-    return min(most, int(np.searchsorted(held, KEEP_VARIANCE)) + 1)
+class _ArrayMoments:
+    """The `Moments` of an array or sparse matrix in memory, of weighted rows or not."""
+
+    def __init__(
+        self, X: Any, random_state: Any, weights: NDArray[Any] | None = None
+    ) -> None:
+        self._X, self._random_state, self._weights = X, random_state, weights
+        self.n_rows, self.dtype = X.shape[0], X.dtype
+        self.low, self.high = X.min(axis=0), X.max(axis=0)
+        if sp.issparse(X):
+            self.low, self.high = (
+                self.low.toarray().ravel(),
+                self.high.toarray().ravel(),
+            )
+
+    def mean_and_variance(
+        self, exponent: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        X = _scale_by_power(self._X, -exponent) if exponent else self._X
+        if sp.issparse(X):
+            weights = None if self._weights is None else self._weights.astype(X.dtype)
+            mean, variance = mean_variance_axis(X, axis=0, weights=weights)
+            return mean.astype(np.float64), variance.astype(np.float64)
+        if self._weights is not None:
+            mean = np.average(X, axis=0, weights=self._weights)
+            return mean, np.average((X - mean) ** 2, axis=0, weights=self._weights)
+        with np.errstate(over="ignore"):
+            variance = X.var(axis=0, dtype=np.float64)
+        return X.mean(axis=0, dtype=np.float64), variance
+
+    def principal_components(
+        self, standardize: LinearReduction, most: int
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        X = standardize.transform(self._X)
+        if self._weights is not None:
+            return _weighted_components(X, self._weights, most, self._random_state)
+        if X.shape[1] <= FULL_SPECTRUM:
+            solver = "covariance_eigh"
+        elif sp.issparse(X):
+            solver, most = "arpack", min(most, min(X.shape) - 1)
+        else:
+            solver = "randomized"
+        pca = PCA(most, svd_solver=solver, random_state=self._random_state).fit(X)
+        return pca.components_, pca.explained_variance_ratio_
 
 
-def _fit_transformer(
-    X: Any, reducer: Any, n_components: int | None, random_state: Any
-) -> TransformerReduction:
-    transformer = clone(reducer)
-    parameters = transformer.get_params()
-    if n_components is not None:
-        transformer.set_params(n_components=n_components)
-    if "random_state" in parameters and parameters["random_state"] is None:
-        transformer.set_params(random_state=random_state)
-    return TransformerReduction(transformer.fit(X))
+def _weighted_components(
+    X: Any, weights: NDArray[Any], most: int, random_state: Any
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return what scikit-learn's PCA would if rows were repeated by their weights."""
+    column, total = weights[:, np.newaxis], float(weights.sum())
+    mean = X.T @ (weights / total)
+    if X.shape[1] <= FULL_SPECTRUM:
+        products = X.T @ (X.multiply(column).tocsr() if sp.issparse(X) else X * column)
+        if sp.issparse(products):
+            products = products.toarray()
+        values, vectors = np.linalg.eigh(products - total * np.outer(mean, mean))
+        values = np.maximum(values[::-1], 0.0)
+        return vectors.T[::-1][:most], values[:most] / values.sum()
+    # The right singular vectors of the centered rows times the roots of their weights;
+    # a sparse X is centered as it is multiplied.
+    roots = np.sqrt(weights)
+    rows = LinearOperator(
+        X.shape,
+        matvec=lambda v: roots * (X @ np.ravel(v) - mean @ np.ravel(v)),
+        rmatvec=lambda u: X.T @ (roots * np.ravel(u)) - mean * (roots @ np.ravel(u)),
+        dtype=np.float64,
+    )
+    _, values, vectors = svds(rows, k=min(most, min(X.shape) - 1), rng=random_state)
+    squares = X.multiply(X) if sp.issparse(X) else X**2
+    variance = float(np.sum(squares.T @ weights)) - total * float(mean @ mean)
+    return vectors[::-1], values[::-1] ** 2 / variance
 
 
-def _extreme_exponent(X: Any) -> int:
-    values = X.data if sp.issparse(X) else X
-    if values.size == 0:
-        return 0
-    return extreme_exponent(float(values.min()), float(values.max()), X.dtype)
-
-
-def extreme_exponent(smallest: float, largest: float, dtype: np.dtype[Any]) -> int:
+def _extreme_exponent(moments: Moments) -> int:
     """Return the power of two in data whose squares leave the range, else 0."""
-    power = int(np.frexp(max(abs(smallest), abs(largest)))[1])
-    usual = 40 if dtype == np.float32 else 300
+    largest = max(abs(float(moments.low.min())), abs(float(moments.high.max())))
+    power = int(np.frexp(largest)[1])
+    usual = 40 if moments.dtype == np.float32 else 300
     return power if abs(power) > usual else 0
 
 
@@ -256,35 +320,14 @@ def _scale_by_power(X: Any, power: int) -> Any:
     return scaled
 
 
-def _refuse_constant(X: Any) -> None:
-    if sp.issparse(X):
-        spread = (X.max(axis=0) - X.min(axis=0)).toarray()
-    else:
-        spread = X.max(axis=0) - X.min(axis=0)
-    refuse_constant(spread)
-
-
-def refuse_constant(spread: NDArray[Any]) -> None:
-    """Refuse data whose features all have a spread of 0."""
-    if not spread.any():
+def _refuse_constant(moments: Moments) -> None:
+    if np.array_equal(moments.low, moments.high):
         raise InvalidInputError(
             "X is constant in every feature, so nothing tells its rows apart"
         )
 
 
-def _mean_and_variance(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    if sp.issparse(X):
-        mean, variance = mean_variance_axis(X, axis=0)
-        return mean.astype(np.float64), variance.astype(np.float64)
-    # The spread decides what is constant: the variance of equal numbers can come
-    # out as a rounding error instead of 0.
-    constant = X.min(axis=0) == X.max(axis=0)
-    with np.errstate(over="ignore"):
-        variance = np.where(constant, 0.0, X.var(axis=0, dtype=np.float64))
-    return X.mean(axis=0, dtype=np.float64), variance
-
-
-def warn_about_scale(variance: NDArray[np.float64]) -> None:
+def _warn_about_scale(variance: NDArray[np.float64]) -> None:
     """Warn if one feature decides the distances by its unit alone."""
     spread = np.sqrt(variance[variance > 0.0])
     ratio = float(spread.max() / np.median(spread))

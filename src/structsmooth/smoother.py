@@ -15,7 +15,8 @@ from structsmooth.bayes_error.points import Place, fit_points
 from structsmooth.bayes_error.regions import bounds_of_regions
 from structsmooth.bayes_error.shrinkage import which_count
 from structsmooth.bayes_error.suspects import set_straight
-from structsmooth.cluster.regions import fit_regions, seed_of
+from structsmooth.cluster.clusterers import seed_of
+from structsmooth.cluster.regions import fit_regions
 from structsmooth.labels.forms import smooth_labels
 from structsmooth.labels.spread import spread_of
 from structsmooth.reduce import fit_reduction
@@ -190,8 +191,7 @@ class StructuralSmoother(SmootherBase):
         check_settings(settings, n_classes, counted.X.shape)
         seed, points, suspects = seed_of(self.random_state), None, None
 
-        # One thread for BLAS: its sums depend on how many it has, and the trees have
-        # threads of their own.
+        # The sums of BLAS depend on its number of threads, so it gets only one.
         with threadpool_limits(1), Progress(self.verbose > 0) as progress:
             with progress.stage("reduce"):
                 reduction = fit_reduction(

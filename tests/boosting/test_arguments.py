@@ -50,7 +50,7 @@ def test_a_missing_library_is_named_with_the_remedy(monkeypatch, library):
     [
         ({"strengths": None}, "strengths and soft_labels must be given, got neither"),
         ({"soft_labels": [[1, 0, 0]] * 2}, "soft_labels must be given, got both"),
-        ({"y": None}, "y must hold labels where strengths are given"),
+        ({"y": None}, "y must hold labels if strengths are given"),
         ({"y": [0, 3]}, "y must hold class numbers 0 to 2 .* got 3"),
         ({"y": ["a", "b"]}, "y must hold class numbers 0 to 2, got dtype"),
         ({"y": [], "strengths": []}, "y must have at least one label"),

@@ -8,9 +8,9 @@ from hypothesis.extra.numpy import arrays
 
 from structsmooth import smooth_labels
 from structsmooth.boosting.gradient import (
+    cross_entropies,
     negative_derivatives,
     softmax_gradient,
-    softmax_log_loss,
 )
 
 torch = pytest.importorskip("torch")
@@ -134,14 +134,16 @@ def test_huge_scores_stay_finite_and_the_hessian_above_its_floor():
 
 
 @given(problems())
-def test_log_loss_is_that_of_hard_labels(problem):
-    scores, start, y, _, weights = problem
-    losses = torch.nn.functional.cross_entropy(
-        torch.tensor(scores + start), torch.tensor(y), reduction="none"
-    )
-    expected = float((losses * torch.tensor(weights)).sum())
-    got = softmax_log_loss(np.asfortranarray(scores), start, y, weights)
-    assert got == pytest.approx(expected, rel=1e-9, abs=1e-9)
+def test_cross_entropies_with_classes_and_with_soft_labels(problem):
+    scores, start, y, strengths, _ = problem
+    logits = np.asfortranarray(scores + start)
+    for targets in (y, smooth_labels(y, strengths, scores.shape[1])):
+        expected = torch.nn.functional.cross_entropy(
+            torch.tensor(logits), torch.tensor(targets), reduction="none"
+        )
+        np.testing.assert_allclose(
+            cross_entropies(logits, targets), expected, rtol=1e-9, atol=1e-9
+        )
 
 
 @given(problems())

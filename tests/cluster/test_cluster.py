@@ -13,7 +13,8 @@ from sklearn.cluster import (
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 
-from structsmooth.cluster.regions import choose_n_clusters, fit_regions
+from structsmooth.cluster.clusterers import resolve_n_clusters
+from structsmooth.cluster.regions import fit_regions
 from structsmooth.errors import InvalidInputError, MergedClustersWarning
 
 CENTERS = np.array([[0.0, 0.0], [20.0, 0.0], [0.0, 20.0]])
@@ -36,12 +37,12 @@ def blobs(rng):
     ],
 )
 def test_auto_lands_near_the_papers_choices(n_rows, n_classes, paper):
-    assert 0.75 < choose_n_clusters(n_rows, n_classes) / paper < 1.25
+    assert 0.75 < resolve_n_clusters("auto", n_rows, n_classes) / paper < 1.25
 
 
 @pytest.mark.parametrize(("n_rows", "expected"), [(2, 1), (99, 1), (150, 3), (500, 10)])
 def test_auto_leaves_small_data_enough_rows_a_cluster(n_rows, expected):
-    assert choose_n_clusters(n_rows, 2) == expected
+    assert resolve_n_clusters("auto", n_rows, 2) == expected
 
 
 @pytest.mark.parametrize(
@@ -56,11 +57,11 @@ def test_auto_leaves_small_data_enough_rows_a_cluster(n_rows, expected):
     ],
 )
 def test_auto_keeps_clusters_small_above_a_million_rows(n_rows, n_classes, expected):
-    assert choose_n_clusters(n_rows, n_classes) == expected
+    assert resolve_n_clusters("auto", n_rows, n_classes) == expected
 
 
 def test_a_mixture_has_no_thousands_of_components():
-    assert choose_n_clusters(11_000_000, 2, "gmm") == 334  # 1.5 n^(1/3)
+    assert resolve_n_clusters("auto", 11_000_000, 2, "gmm") == 334  # 1.5 n^(1/3)
 
 
 @pytest.mark.parametrize(
@@ -135,14 +136,14 @@ def test_n_clusters_reaches_a_clusterer_of_the_users(blobs):
 
 
 def test_many_rows_take_mini_batches(rng, monkeypatch):
-    import structsmooth.cluster.regions as module
+    import structsmooth.cluster.clusterers as module
 
     used = []
 
     class Watched(MiniBatchKMeans):
-        def fit(self, X):
+        def fit(self, X, sample_weight=None):
             used.append(len(X))
-            return super().fit(X)
+            return super().fit(X, sample_weight=sample_weight)
 
     monkeypatch.setattr(module, "MiniBatchKMeans", Watched)
     monkeypatch.setattr(module, "FULL_KMEANS", 500)
@@ -195,5 +196,5 @@ def test_a_cluster_without_training_rows_can_be_met_by_a_new_row():
 
     X = np.repeat([[0.0], [10.0]], 20, axis=0)
     assigner = NearestCenter(np.array([[0.0], [10.0], [99.0]]))
-    regions = _merge_small(X, assigner, assigner.assign(X), min_size=5)
+    regions = _merge_small(X, assigner, assigner.assign(X), min_size=5, weights=None)
     assert regions.assign(np.array([[98.0], [1.0]])).tolist() == [1, 0]

@@ -24,13 +24,14 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from structsmooth import SmoothedClassifier, StructuralSmoother, smooth_labels
+from structsmooth.boosting import fit_smoothed
 from structsmooth.classifier import fit_expanded
 from structsmooth.compare import Comparison, compare
 from structsmooth.compare.learners import make_learner
 from structsmooth.compare.result import METHODS
 from structsmooth.compare.seeds import SeedWork, Task
 from structsmooth.compare.statistics import Difference, paired_difference
-from structsmooth.compare.trainers import describe, trainer_of
+from structsmooth.compare.trainers import TrainingSet, describe, trainer_of
 from structsmooth.compare.verdict import conclude, describe_pair
 from structsmooth.errors import FileFormatError, InvalidInputError
 
@@ -233,8 +234,9 @@ def test_smoothing_by_next_to_nothing_is_no_smoothing(name, rng):
     elif name == "mlp":
         learner.set_params(mlpclassifier__max_iter=5)
     train = trainer_of(learner)
-    nothing = train(X, y, np.zeros(300), 5, 0)(X)
-    next_to_nothing = train(X, y, rng.choice([0.0, 1e-9], 300), 5, 0)(X)
+    nothing = train(TrainingSet(X, y, np.zeros(300), 5, 0))(X)
+    tiny = rng.choice([0.0, 1e-9], 300)
+    next_to_nothing = train(TrainingSet(X, y, tiny, 5, 0))(X)
     gaps = np.abs(next_to_nothing - nothing)
     if name == "forest":  # equally good splits may change places
         assert gaps.mean() < 0.01
@@ -249,7 +251,7 @@ def test_trees_on_soft_labels_are_the_classifier_at_strength_0(iris):
         ExtraTreesClassifier(10, min_samples_leaf=3),
         DecisionTreeClassifier(max_depth=3),
     ):
-        found = trainer_of(model)(X, y, np.zeros(len(y)), 3, 7)(X)
+        found = trainer_of(model)(TrainingSet(X, y, np.zeros(len(y)), 3, 7))(X)
         expected = clone(model).set_params(random_state=7).fit(X, y).predict_proba(X)
         np.testing.assert_allclose(found, expected, atol=1e-12)
 
@@ -579,7 +581,7 @@ def test_a_file_of_something_else_is_refused(tmp_path, iris, text):
         ({"validation_size": "half"}, "validation_size must be a number"),
         ({"criterion": "accuracy"}, "criterion must be"),
         ({"groups": [1, 2, 3]}, "groups must have one value for each of the 150 rows"),
-        ({"groups": np.arange(150) % 2}, "groups must have at least 3 values"),
+        ({"groups": np.arange(150) % 2}, "groups must have at least 3 distinct values"),
         ({"test": 3}, "test must be a pair of features and labels, got int"),
         ({"test": (np.zeros((2, 3)), [0, 1])}, "test must have 4 features"),
         ({"test": (np.zeros((2, 4)), [0, 7])}, "test has the label 7"),
@@ -655,10 +657,98 @@ def test_what_is_given_as_a_word_comes_to_what_the_smoother_makes_of_it(
     fitted.fit(X[work.rows], y[work.rows])
     assert work.alphas() == [fitted.alpha_]
     assert work.betas() == [fitted.beta_]
-    strengths = work.strengths("structural", fitted.alpha_, fitted.beta_)
-    np.testing.assert_array_equal(strengths, fitted.sample_strengths_)
+    rows = work.training_set("structural", fitted.alpha_, fitted.beta_)
+    np.testing.assert_array_equal(rows.strengths, fitted.sample_strengths_)
 
 
-def test_a_spread_that_compare_cannot_train_with_is_refused(overlapping):
-    with pytest.raises(InvalidInputError, match="smoother must have spread='even'"):
-        compare(*overlapping, smoother=StructuralSmoother(spread="overlap"))
+# ------------------------------------------------------------- mass by overlap
+
+
+@pytest.fixture
+def three_classes(rng):
+    """Classes 0 and 1 overlap on the left, more or less; class 2 stands apart."""
+    y = rng.integers(0, 3, 300)
+    X = rng.normal(size=(300, 3))
+    X[:, 0] += np.array([0.0, 0.8, 8.0])[y]
+    return X, y
+
+
+def by_overlap(y):
+    """Return strengths, and soft labels whose mass is spread unevenly."""
+    strengths = np.where(np.arange(len(y)) % 2, 0.3, 0.1)
+    shares = [[0.0, 0.9, 0.1], [0.8, 0.0, 0.2], [0.5, 0.5, 0.0]]
+    return strengths, smooth_labels(y, strengths, 3, spread=shares)
+
+
+@pytest.mark.parametrize("regions", ["cluster", "point"])
+def test_structural_smoothing_and_its_controls_are_spread_by_overlap(
+    three_classes, regions
+):
+    given = []
+
+    def train(_X, y, strengths, n_classes, soft_labels=None, **_):
+        given.append((y, strengths, soft_labels))
+        return lambda rows: np.full((len(rows), n_classes), 1.0 / n_classes)
+
+    smoother = StructuralSmoother(n_clusters=4, regions=regions, spread="overlap")
+    compare(*three_classes, train, smoother=smoother, **FAST)
+    assert [soft is None for _, _, soft in given[:5]] == [True, True] + [False] * 3
+    shares = []
+    smoothed = np.min([strengths for _, strengths, _ in given[2:5]], axis=0) > 0.0
+    for y, strengths, soft in given[2:5]:
+        own = np.arange(len(y)), y
+        np.testing.assert_allclose(1.0 - soft[own], strengths, atol=1e-12)
+        others = soft.copy()
+        others[own] = 0.0
+        shares.append(others[smoothed] / strengths[smoothed, np.newaxis])
+    np.testing.assert_allclose(shares[1], shares[0], atol=1e-12)
+    np.testing.assert_allclose(shares[2], shares[0], atol=1e-12)
+    assert shares[0].max() > 0.9  # more than the even half
+
+
+def test_spread_counts_where_strengths_do_not_differ(three_classes):
+    smoother = StructuralSmoother(n_clusters=1, spread="overlap")
+    result = compare(*three_classes, smoother=smoother, **FAST)
+    assert "nothing to compare" not in result.verdict
+    assert result.difference("structural", "uniform", "nll").mean != 0.0
+
+
+def test_a_function_without_soft_labels_cannot_spread_by_overlap(three_classes):
+    smoother = StructuralSmoother(spread="overlap")
+    for function in (Spy(), noisy_stump):  # **options would swallow them
+        with pytest.raises(InvalidInputError, match="parameter soft_labels") as caught:
+            compare(*three_classes, function, smoother=smoother, **FAST)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["lightgbm", "xgboost", "catboost"])
+def test_boosting_trains_on_the_soft_labels(three_classes, name):
+    X, y = three_classes
+    strengths, soft = by_overlap(y)
+    learner = make_learner(name)
+    few = {"catboost": {"iterations": 5, "random_seed": 3}}
+    learner.set_params(**few.get(name, {"n_estimators": 5, "random_state": 3}))
+    expected = fit_smoothed(learner, X, y, soft_labels=soft).predict_proba(X)
+    for classifier in (learner, make_pipeline("passthrough", learner)):
+        train = trainer_of(classifier)
+        found = train(TrainingSet(X, y, strengths, 3, 3, soft))(X)
+        np.testing.assert_array_equal(found, expected)
+        even = train(TrainingSet(X, y, strengths, 3, 3))(X)
+        assert np.abs(even - found).max() > 1e-3
+
+
+def test_trees_train_on_the_soft_labels(three_classes):
+    X, y = three_classes
+    strengths, soft = by_overlap(y)
+    train = trainer_of(DecisionTreeClassifier())
+    found = train(TrainingSet(X, y, strengths, 3, 0, soft))(X)
+    np.testing.assert_allclose(found, soft, atol=1e-12)  # every row has its own leaf
+
+
+def test_copied_rows_are_weighted_by_the_soft_labels(three_classes):
+    X, y = three_classes
+    strengths, soft = by_overlap(y)
+    rows, labels = np.nonzero(soft)
+    expected = GaussianNB().fit(X[rows], labels, soft[rows, labels]).predict_proba(X)
+    found = trainer_of(GaussianNB())(TrainingSet(X, y, strengths, 3, 0, soft))(X)
+    np.testing.assert_allclose(found, expected)

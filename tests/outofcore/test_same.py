@@ -8,10 +8,8 @@ import pytest
 from oracles import assert_possible
 from rowfiles import assert_same, blobs, write_tables
 from structsmooth import StructuralSmoother, fit_out_of_core, solve_strengths
-from structsmooth.bayes_error.regions import bounds_of_regions
-from structsmooth.errors import (
-    MergedClustersWarning,
-)
+from structsmooth.bayes_error.bounds import bounds_of_regions
+from structsmooth.errors import MergedClustersWarning
 from structsmooth.io.readers import read_dataset
 from structsmooth.outofcore import plan
 
@@ -90,9 +88,9 @@ def test_the_sample_for_clustering_is_that_of_memory(files, tmp_path, monkeypatc
 def test_without_room_to_sort_the_rows_a_sample_is_drawn_by_number(
     files, tmp_path, monkeypatch
 ):
-    from structsmooth.outofcore import regions
+    from structsmooth.outofcore import stages
 
-    monkeypatch.setattr(regions, "DRAW_BYTES", 10**12)
+    monkeypatch.setattr(stages, "DRAW_BYTES", 10**12)
     X, y = blobs(3000, 3)
     path, labels = files(X, y)
     settings = StructuralSmoother(n_clusters=4, random_state=0)
@@ -135,9 +133,9 @@ def test_by_itself_it_keeps_as_many_components_as_in_memory(files, tmp_path):
 def test_thousands_of_features_go_through_incremental_components(
     files, tmp_path, monkeypatch
 ):
-    from structsmooth.outofcore import moments
+    from structsmooth.outofcore import stages
 
-    monkeypatch.setattr(moments, "FULL_SPECTRUM", 40)
+    monkeypatch.setattr(stages, "FULL_SPECTRUM", 40)
     monkeypatch.setattr(plan, "BLOCK_NUMBERS", 1)  # 256 rows, and a last block of 8
     X, y = blobs(776, 50)
     X[:, :4] *= 20.0

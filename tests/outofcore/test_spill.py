@@ -9,8 +9,7 @@ import pytest
 from rowfiles import assert_same, blobs, no_space, write_tables
 from structsmooth import StructuralSmoother, fit_out_of_core
 from structsmooth.io.atomic import OutputError
-from structsmooth.outofcore import fit as line
-from structsmooth.outofcore import trees
+from structsmooth.outofcore import fit, stages
 
 
 class StopError(Exception):
@@ -21,17 +20,25 @@ def raise_stop(*_, **__):
     raise StopError
 
 
-STAGES = {
-    "read": (line, "check_label_structure"),
-    "reduce": (line, "reduction_from"),
-    "cluster": (line, "assigner_from_arrays"),
-    "assign": (line, "merge_small"),
-    "sort": (line, "bound_regions"),
-    "write": (line, "write_result"),
+# What is called first after each stage.
+NEXT = {
+    "read": "check_label_structure",
+    "reduce": "resolve_n_clusters",
+    "cluster": "assigner_from_arrays",
+    "assign": "merge_small",
+    "sort": "bound_regions",
+    "trees": "write_result",
 }
+# What does the work of the stages from "reduce" to "sort".
+WORK = [
+    (stages.BlockMoments, "_find_range"),
+    (fit, "fit_assigner"),
+    (fit, "assign_rows"),
+    (fit, "sort_rows"),
+]
 
 
-@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("stage", NEXT)
 @pytest.mark.parametrize("name", ["X.npy", "t.csv"])
 def test_interrupted_after_any_stage_it_resumes_there(
     tmp_path, files, monkeypatch, stage, name
@@ -42,31 +49,29 @@ def test_interrupted_after_any_stage_it_resumes_there(
     settings = StructuralSmoother(random_state=0, reducer="scaled-pca")
     named = {"label": "y", "drop": ["id"]} if name == "t.csv" else {"labels": y}
 
-    def fit():
+    def run():
         return fit_out_of_core(
             tmp_path / name, tmp_path / "o", smoother=settings, **named
         )
 
     with monkeypatch.context() as patch:
-        patch.setattr(*STAGES[stage], raise_stop)
+        patch.setattr(fit, NEXT[stage], raise_stop)
         with pytest.raises(StopError):
-            fit()
+            run()
     assert not (tmp_path / "o").exists()
     done = {path.name for path in (tmp_path / "o.spill").iterdir()}
     assert not any(name.endswith(".part") for name in done)
     again = []
-    for maker in ("find_moments", "fit_assigner", "_assign", "sort_rows"):
-        original = getattr(line, maker)
+    for owner, function in WORK:
+        original = getattr(owner, function)
 
-        def watched(*args, original=original, maker=maker, **options):
-            again.append(maker)
+        def watched(*args, original=original, function=function, **options):
+            again.append(function)
             return original(*args, **options)
 
-        monkeypatch.setattr(line, maker, watched)
-    found = fit()
-    makers = ["find_moments", "fit_assigner", "_assign", "sort_rows"]
-    finished = {"read": 0, "reduce": 1, "cluster": 2, "assign": 3}
-    assert again == makers[finished.get(stage, 4) :]
+        monkeypatch.setattr(owner, function, watched)
+    found = run()
+    assert again == [function for _, function in WORK[list(NEXT).index(stage) :]]
     assert_same(found, settings.fit(X, y))
 
 
@@ -74,14 +79,14 @@ SCRIPT = """
 import os, sys
 import numpy as np
 from structsmooth import StructuralSmoother, fit_out_of_core
-from structsmooth.outofcore import trees
-original, calls = trees.region_bounds, []
+from structsmooth.outofcore import stages
+original, calls = stages.region_bounds, []
 def region_bounds(*args, **options):
     calls.append(1)
     if len(calls) == 4:
         os.kill(os.getpid(), 9)
     return original(*args, **options)
-trees.region_bounds = region_bounds
+stages.region_bounds = region_bounds
 folder = sys.argv[1]
 fit_out_of_core(folder + "/X.npy", folder + "/o", labels=folder + "/y.npy",
                 smoother=StructuralSmoother(n_clusters=12, random_state=0))
@@ -95,14 +100,13 @@ def test_killed_between_trees_it_builds_only_those_that_are_missing(
     path, labels = files(X, y)
     killed = subprocess.run([sys.executable, "-c", SCRIPT, str(tmp_path)], check=False)
     assert killed.returncode == -9
-    journal = tmp_path / "o.spill" / trees.BOUNDS
-    assert len(journal.read_bytes().splitlines()) == 3
-    with journal.open("ab") as stream:
-        stream.write(b'{"region": 7, "bou')  # as a crash may leave it
+    spill = tmp_path / "o.spill"
+    assert len(list(spill.glob(stages.BOUNDS.format("*")))) == 3
+    (spill / "bounds-7.npz.part").write_bytes(b"PK")  # as a crash may leave it
     built = []
-    original = trees.region_bounds
+    original = stages.region_bounds
     monkeypatch.setattr(
-        trees,
+        stages,
         "region_bounds",
         lambda *args, **options: built.append(1) or original(*args, **options),
     )
@@ -115,7 +119,7 @@ def test_killed_between_trees_it_builds_only_those_that_are_missing(
 def test_other_data_or_settings_do_not_resume(tmp_path, files, monkeypatch):
     X, y = blobs(1000, 3)
     path, labels = files(X, y)
-    monkeypatch.setattr(line, "bound_regions", raise_stop)
+    monkeypatch.setattr(fit, "bound_regions", raise_stop)
     with pytest.raises(StopError):
         fit_out_of_core(path, tmp_path / "o", labels=labels)
     with pytest.raises(OutputError, match="unfinished fit with other settings"):
@@ -131,7 +135,7 @@ def test_more_threads_or_memory_are_no_other_fit(tmp_path, files, monkeypatch):
     X, y = blobs(1000, 3)
     path, labels = files(X, y)
     settings = StructuralSmoother()  # without a seed: that of the first run is kept
-    monkeypatch.setattr(line, "bound_regions", raise_stop)
+    monkeypatch.setattr(fit, "bound_regions", raise_stop)
     with pytest.raises(StopError):
         fit_out_of_core(path, tmp_path / "o", labels=labels, max_memory="3GB")
     monkeypatch.undo()
@@ -184,13 +188,13 @@ def test_a_spill_directory_that_vanishes_is_one_sentence(tmp_path, files, monkey
 
     X, y = blobs(1000, 3)
     path, labels = files(X, y)
-    original = trees.region_bounds
+    original = stages.region_bounds
 
     def region_bounds(*args, **options):
         shutil.rmtree(tmp_path / "o.spill", ignore_errors=True)
         return original(*args, **options)
 
-    monkeypatch.setattr(trees, "region_bounds", region_bounds)
+    monkeypatch.setattr(stages, "region_bounds", region_bounds)
     with pytest.raises(OutputError, match=r"the spill directory .*o\.spill is gone"):
         fit_out_of_core(path, tmp_path / "o", labels=labels)
     assert not (tmp_path / "o").exists()

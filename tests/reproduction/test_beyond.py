@@ -178,13 +178,13 @@ def test_out_of_fold_rows_are_predicted_by_models_that_have_not_seen_them():
     parts = parts_of(config, seed=0)
     seen = []
 
-    def train(X, y, strengths, n_classes, seed):
-        assert not strengths.any()
-        seen.append({row.tobytes() for row in X})
+    def train(known):
+        assert not known.strengths.any()
+        seen.append({row.tobytes() for row in known.X})
 
         def predict(rows):
             assert seen[-1].isdisjoint(row.tobytes() for row in rows)
-            return np.full((len(rows), n_classes), 1.0 / n_classes)
+            return np.full((len(rows), known.n_classes), 1.0 / known.n_classes)
 
         return predict
 

@@ -258,6 +258,15 @@ def test_wrong_columns_and_settings_are_refused_before_the_work(few):
         SparkStructuralSmoother(alpha=[1])
 
 
+def test_huge_numbers_do_not_overflow(make_frame):
+    X, y = skewed(400)
+    model, huge = (
+        SparkStructuralSmoother(nClusters=2, maxIter=2).fit(make_frame(rows, y, 1))
+        for rows in (X, X * 2.0**900)
+    )
+    assert np.array_equal(huge.strengths, model.strengths)
+
+
 def test_models_of_the_first_version_still_load():
     folder = Path(__file__).parents[1] / "saved"
     smoother = _from_json(json.loads((folder / "spark-0.1.0.json").read_text()))

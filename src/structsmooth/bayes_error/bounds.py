@@ -60,18 +60,12 @@ class BayesErrorBounds:
         It covers the sampling error, not the bias in many dimensions.
     lower_interval, upper_interval : tuple of float
         The confidence interval of each bound by itself.
-    crossing : ndarray of shape (K, K)
-        Symmetric; how many tree edges join class i and class j. The raw counts,
-        zero on the diagonal; not whole numbers when averaged over ties.
     crossing_pairs, crossing_counts : ndarray of shape (m, 2) and (m,)
-        The same for the pairs of classes that are joined at all.
+        The pairs of classes that are joined by tree edges, and by how many. These are
+        raw counts; not whole numbers when averaged over ties.
     crossing_fraction : float
         Share of the edges that cross; forced ones, unless the raw count was asked for,
         are left out of both. It has no limit but 1.
-    crossing_interval : tuple of float
-        Its confidence interval.
-    trivial_error : float
-        What always answering with the most frequent class gets wrong, at most (K-1)/K.
     n_samples : int or float
         Points in the region, or the sum of their weights.
     n_effective : float
@@ -107,7 +101,7 @@ class BayesErrorBounds:
 
     @property
     def trivial_error(self) -> float:
-        """Error of always answering with the most frequent class."""
+        """Error of always answering with the most frequent class, at most (K-1)/K."""
         return trivial_error(self.class_counts)
 
     @property
@@ -119,7 +113,7 @@ class BayesErrorBounds:
 
     @property
     def crossing(self) -> NDArray[Any]:
-        """Crossing edges of each pair of classes as a (K, K) matrix."""
+        """Crossing edges of each pair of classes as a symmetric (K, K) matrix."""
         return crossing_matrix(
             self.crossing_pairs, self.crossing_counts, self.n_classes
         )
@@ -155,11 +149,6 @@ def bayes_error_bounds(
         16 orders of the rows, for discrete data.
     confidence : float, default=0.95
         Level of the intervals.
-
-    Returns
-    -------
-    BayesErrorBounds
-        With ``lower``, ``upper``, ``interval``, ``crossing``, ``n_samples``.
 
     Examples
     --------
@@ -303,25 +292,8 @@ def combine_bounds(regions: Sequence[BayesErrorBounds]) -> BayesErrorBounds:
     of the most frequent class of the whole; the mean of the regions' own limits would
     be too low, because few rows seldom have equal shares. The intervals add the
     regions' distances to their limits in quadrature.
-
-    Parameters
-    ----------
-    regions : sequence of BayesErrorBounds
-        Regions that share no point, of one task.
-
-    Returns
-    -------
-    BayesErrorBounds
-        ``crossing``, ``class_counts`` and ``n_effective`` are sums over the regions.
-
-    Examples
-    --------
-    >>> from structsmooth import bayes_error_bounds, combine_bounds
-    >>> X = [[0.0], [1.0], [3.0], [6.0], [10.0], [15.0]]
-    >>> mixed = bayes_error_bounds(X, [0, 0, 0, 1, 0, 1])  # (3 - 1) / (6 - 2)
-    >>> clean = bayes_error_bounds(X, [0, 0, 0, 1, 1, 1])
-    >>> combine_bounds([mixed, clean]).upper
-    0.25
+    ``crossing``, ``class_counts`` and ``n_effective`` are sums over the regions, which
+    must share no point.
     """
     if not regions:
         raise InvalidInputError("combine_bounds needs at least one region, got none")

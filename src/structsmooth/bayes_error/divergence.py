@@ -18,7 +18,8 @@ def henze_penrose_divergence(
     For classes i and j with n_i and n_j points, n together, and a share h of crossing
     edges in the minimum spanning tree of these points alone, ``D = 1 - h n^2 / (2 n_i
     n_j)``: 0 where the classes coincide, 1 where they do not overlap (equation
-    HPdivergence, as corrected in the documentation).
+    HPdivergence, as corrected in the documentation). The (K, K) matrix is symmetric, in
+    the order of the sorted labels. A small estimate can come out slightly below 0.
 
     Parameters
     ----------
@@ -29,12 +30,6 @@ def henze_penrose_divergence(
     correct_forced_edges : bool, default=True
         Leave the one crossing edge that connects even separate classes out of both
         counts: h is ``(C - 1) / (n - 2)``, otherwise the paper's ``C / n``.
-
-    Returns
-    -------
-    ndarray of shape (K, K)
-        Symmetric, zero on the diagonal, in the order of the sorted labels. An
-        estimate of a small divergence can come out slightly below 0.
 
     Examples
     --------

@@ -69,26 +69,6 @@ def shrink_bounds(regions: Sequence[BayesErrorBounds]) -> Shrinkage:
     at the whole's fraction, because a region's own would make those with few crossings
     look certain. A region with fewer than 30 rows whose interval holds the mean Bayes
     error keeps nothing of its own, as long as most rows are in larger regions.
-
-    Parameters
-    ----------
-    regions : sequence of BayesErrorBounds
-        Regions of one task.
-
-    Returns
-    -------
-    Shrinkage
-        With ``bayes_error`` for `solve_strengths`.
-
-    Examples
-    --------
-    >>> from structsmooth import bayes_error_bounds, shrink_bounds
-    >>> X = [[0.0], [1.0], [3.0], [6.0], [10.0], [15.0]]
-    >>> mixed = bayes_error_bounds(X, [0, 0, 0, 1, 0, 1])
-    >>> clean = bayes_error_bounds(X, [0, 0, 0, 1, 1, 1])
-    >>> shrunk = shrink_bounds([mixed, clean])  # too few points to tell them apart
-    >>> shrunk.spread, bool(shrunk.bayes_error[0] == shrunk.bayes_error[1])
-    (0.0, True)
     """
     if not regions:
         raise InvalidInputError("shrink_bounds needs at least one region, got none")

@@ -67,7 +67,7 @@ def find_suspects(
     n_neighbors: int | str = "auto",
     n_jobs: int | None = None,
 ) -> Suspects:
-    """List the samples whose labels look like mistakes.
+    """List the samples whose labels look like mistakes, the most certain first.
 
     Those whose own label at most 5 % of their neighbors have, while 80 % or more agree
     on another one. Correct labels in the tails of an overlap are among them, so look
@@ -83,11 +83,6 @@ def find_suspects(
         How many neighbors are asked; "auto" is 0.4 times the root of n, from 15 to 50.
     n_jobs : int, optional
         Threads, as in joblib.
-
-    Returns
-    -------
-    Suspects
-        With ``rows``, ``likely`` and ``agreement``, the most certain first.
 
     Examples
     --------

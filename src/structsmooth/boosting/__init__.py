@@ -1,21 +1,19 @@
-"""Soft labels for LightGBM, XGBoost and CatBoost, without copying rows.
+"""Training LightGBM, XGBoost and CatBoost on soft labels, without copying rows.
 
 `fit_smoothed` trains a classifier of any of them, on strengths or on probabilities of
-the classes. The other functions return what the library's own training function, or
-its scikit-learn-style estimator, wants. A strength is the probability mass that leaves
-a sample's own class, a = epsilon (K-1)/K for a framework's ``label_smoothing`` epsilon.
-No library is imported before it is needed.
+the classes. The other functions return the arguments for the library's own training
+function or its scikit-learn estimator. No library is imported before it is needed.
 """
 
 from __future__ import annotations
 
-from structsmooth.boosting.arguments import (
-    BoostingArguments,
+from structsmooth.boosting.arguments import BoostingArguments
+from structsmooth.boosting.fit import SmoothedModel, fit_smoothed
+from structsmooth.boosting.libraries import (
     catboost_arguments,
     lightgbm_arguments,
     xgboost_arguments,
 )
-from structsmooth.boosting.fit import SmoothedModel, fit_smoothed
 
 __all__ = [
     "BoostingArguments",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from structsmooth.boosting.arguments import import_library
-from structsmooth.boosting.gradient import negative_derivatives
+from structsmooth.boosting.gradient import cross_entropies, negative_derivatives
 
 _catboost: Any = import_library("catboost")
 
@@ -15,8 +15,7 @@ _catboost: Any = import_library("catboost")
 class SoftmaxObjective(_catboost.MultiTargetCustomObjective):
     """Cross-entropy of softmax scores with soft labels, one target for each class."""
 
-    # CatBoost would compile the method anew in each process and put it where it
-    # cannot be pickled.
+    # CatBoost would compile the method in each process, and could not pickle it then.
     no_jit = True
 
     def calc_ders_multi(
@@ -24,7 +23,7 @@ class SoftmaxObjective(_catboost.MultiTargetCustomObjective):
     ) -> tuple[list[float], list[list[float]]]:
         """Return the derivatives of one row's log-likelihood."""
         gradient, hessian = negative_derivatives(approxes, targets, weight)
-        return gradient.tolist(), hessian.tolist()  # numbers CatBoost reads faster
+        return gradient.tolist(), hessian.tolist()  # which CatBoost reads faster
 
 
 class SoftmaxCrossEntropy(_catboost.MultiTargetCustomMetric):
@@ -33,19 +32,14 @@ class SoftmaxCrossEntropy(_catboost.MultiTargetCustomMetric):
     no_jit = True
 
     def is_max_optimal(self) -> bool:
-        """Less is better."""
+        """Lower is better."""
         return False
 
     def evaluate(
         self, approxes: Any, targets: Any, weights: Any
     ) -> tuple[float, float]:
         """Return sum of losses and sum of weights."""
-        largest = np.maximum.reduce(approxes)
-        odds = sum(np.exp(scores - largest) for scores in approxes)
-        own = sum(
-            target * scores for target, scores in zip(targets, approxes, strict=True)
-        )
-        losses = np.log(odds) + largest - own
+        losses = cross_entropies(np.transpose(approxes), np.transpose(targets))
         if weights is None:
             return float(losses.sum()), float(len(losses))
         return float(losses @ weights), float(weights.sum())

@@ -1,9 +1,8 @@
-"""One call from a classifier of a boosting library to a model of soft labels."""
+"""Training a classifier of a boosting library on soft labels, in one call."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
@@ -12,24 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from structsmooth.boosting.arguments import (
-    OBJECTIVE_NAMES,
-    BoostingArguments,
-    catboost_arguments,
-    lightgbm_arguments,
-    xgboost_arguments,
-    xgboost_metric,
-)
-from structsmooth.boosting.labels import check_soft_labels
+from structsmooth.boosting.arguments import OBJECTIVE_NAMES, BoostingArguments
+from structsmooth.boosting.labels import check_labels, check_soft_labels
+from structsmooth.boosting.libraries import RAW_OPTIONS, arguments_for, xgboost_metric
 from structsmooth.errors import InvalidInputError
-from structsmooth.support.validation import encode_labels
+from structsmooth.support.validation import encode_as, encode_labels
 
-ARGUMENTS: dict[str, Callable[..., BoostingArguments]] = {
-    "catboost": catboost_arguments,
-    "lightgbm": lightgbm_arguments,
-    "xgboost": xgboost_arguments,
-}
-# The objectives of classifiers, which soft labels have their own versions of.
+# The objectives of classifiers; those for soft labels take their place.
 OBJECTIVES = {
     "binary",
     "binary:logistic",
@@ -42,7 +30,7 @@ OBJECTIVES = {
     "Logloss",
     "MultiClass",
 }
-# LightGBM and XGBoost keep labels, hence numbers of rows, as float32.
+# LightGBM and XGBoost keep labels, here row numbers, as float32.
 MOST_SOFT_ROWS = 2**24
 
 
@@ -60,8 +48,8 @@ def fit_smoothed(
 ) -> SmoothedModel:
     """Train LightGBM, XGBoost or CatBoost on soft labels, without copying rows.
 
-    Give either strengths, and the mass that leaves a label is spread evenly over the
-    other classes, or soft labels of any kind.
+    Give either strengths, whose mass is spread evenly over the other classes, or soft
+    labels of any kind.
 
     Parameters
     ----------
@@ -69,27 +57,26 @@ def fit_smoothed(
         An ``LGBMClassifier``, ``XGBClassifier`` or ``CatBoostClassifier``, whose
         parameters are used; it is not changed.
     X : array-like or DataFrame of shape (n, d)
-        Features, of any kind the library takes.
+        Features, of any kind that the library takes.
     y : array-like of shape (n,) or None
         Labels of any kind. May be None with soft labels; the classes are then the
         numbers 0 to K - 1.
     strengths : float or array-like of shape (n,), optional
         Probability mass that leaves a sample's own class, of all samples or of each.
-        What other libraries call ``label_smoothing`` (epsilon) is converted by
-        `structsmooth.alpha_from_epsilon`.
+        `structsmooth.alpha_from_epsilon` converts the ``label_smoothing`` (epsilon) of
+        other libraries.
     n_classes : int, optional
-        Number of classes K, if y holds class numbers 0 to K - 1 and not all of them
-        may occur. By default the classes are the distinct labels in y.
+        Number of classes K, if y has class numbers 0 to K - 1 of which some may not
+        occur. By default the classes are the distinct labels in y.
     soft_labels : array-like of shape (n, K), optional
         Probability of each class, with columns in the order of the sorted labels.
     sample_weight : array-like of shape (n,), optional
         Weights.
     eval_set : pair or list of pairs, optional
-        Features and labels for validation and early stopping. Labels are not
-        smoothed; the loss is that of the labels as they are given, which may also be
-        soft labels of shape (m, K).
+        Features and labels for validation and early stopping. The labels are not
+        smoothed; they may be soft labels of shape (m, K).
     **fit_options
-        Passed on to ``fit``.
+        Passed on to ``fit`` of the library.
 
     Returns
     -------
@@ -104,12 +91,10 @@ def fit_smoothed(
     >>> from structsmooth.boosting import fit_smoothed
     >>> X, y = load_iris(return_X_y=True)
     >>> model = fit_smoothed(LGBMClassifier(verbose=-1), X, y, strengths=0.1)
-    >>> model
-    SmoothedModel(LGBMClassifier, 3 classes)
     >>> model.predict(X[[0, 60]]), model.predict_proba(X).max().round(1)
     (array([0, 1]), np.float64(0.9))
 
-    Versicolor and virginica are taken for each other, setosa is not:
+    Versicolor and virginica are confused with each other, setosa is not:
 
     >>> shares = [[0, 0.5, 0.5], [0, 0, 1], [0, 1, 0]]
     >>> soft_labels = smooth_labels(y, 0.1, n_classes=3, spread=shares)
@@ -132,7 +117,7 @@ def fit_smoothed(
 
 
 class SmoothedModel(ClassifierMixin, BaseEstimator):
-    """A classifier of a boosting library that is trained on soft labels.
+    """A classifier of LightGBM, XGBoost or CatBoost that is trained on soft labels.
 
     Parameters
     ----------
@@ -147,9 +132,9 @@ class SmoothedModel(ClassifierMixin, BaseEstimator):
     n_features_in_ : int
         Number of features.
     model : estimator
-        The library's own, fitted; not always of the class of ``estimator``.
+        The fitted estimator of the library; it may be a regressor.
     arguments : BoostingArguments
-        What it was trained with.
+        The arguments that it was trained with.
 
     Examples
     --------
@@ -178,20 +163,7 @@ class SmoothedModel(ClassifierMixin, BaseEstimator):
         eval_set: Any = None,
         **fit_options: Any,
     ) -> Self:
-        """Train on soft labels.
-
-        Parameters
-        ----------
-        X, y, strengths, n_classes, soft_labels, sample_weight, eval_set
-            As for `fit_smoothed`.
-        **fit_options
-            Passed on to ``fit`` of the library.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
+        """Train on soft labels; the parameters are those of `fit_smoothed`."""
         library = library_of(self.estimator)
         if library is None:
             raise InvalidInputError(
@@ -207,13 +179,8 @@ class SmoothedModel(ClassifierMixin, BaseEstimator):
                     "y must have labels of at least two classes, or class numbers with "
                     f"n_classes, got {classes.tolist()}"
                 )
-        arguments = ARGUMENTS[library](
-            y,
-            strengths,
-            n_classes,
-            soft_labels=soft_labels,
-            sample_weight=sample_weight,
-        )
+        labels = check_labels(y, strengths, n_classes, soft_labels, sample_weight)
+        arguments = arguments_for(library, labels)
         if classes is None:
             classes = np.arange(arguments.n_classes)
         pairs: list[tuple[Any, Any]] = []
@@ -233,43 +200,15 @@ class SmoothedModel(ClassifierMixin, BaseEstimator):
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (m, d)
-            Features.
-
-        Returns
-        -------
-        ndarray of shape (m, K)
-            In the order of ``classes_``; rows sum to 1.
-        """
+        """Return the probability of each class, in the order of ``classes_``."""
         check_is_fitted(self)
         scores = self.model.predict(X, **self.arguments.raw_options)
         return self.arguments.probabilities(scores)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable label of each row.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (m, d)
-            Features.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-            Labels.
-        """
+        """Return the most probable label of each row."""
         best = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
-
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        """Name the classifier, and once fitted the number of classes."""
-        fitted = hasattr(self, "classes_")
-        classes = f", {len(self.classes_)} classes" if fitted else ""
-        return f"SmoothedModel({type(self.estimator).__name__}{classes})"
 
 
 def _parameters(estimator: Any) -> dict[str, Any]:
@@ -287,7 +226,7 @@ def _parameters(estimator: Any) -> dict[str, Any]:
 def _validation(
     arguments: BoostingArguments, classes: NDArray[Any], eval_set: Any
 ) -> tuple[BoostingArguments, list[tuple[Any, Any]]]:
-    """Return arguments that can measure validation sets, and the sets as pairs."""
+    """Return arguments that can measure validation sets, and the encoded sets."""
     sets = eval_set if isinstance(eval_set, list) else [eval_set]
     for pair in sets:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
@@ -299,7 +238,8 @@ def _validation(
     matrices: list[NDArray[Any]] = []
     for rows, given in sets:
         if np.ndim(given) < 2 or np.shape(given)[1] == 1:
-            labels = arguments.hard_labels(_encode(given, classes))
+            codes = encode_as(classes, given, None, owner="eval_set", name="eval_set")
+            labels = arguments.hard_labels(codes)
         else:
             labels = check_soft_labels(given, len(classes), "labels in eval_set")
             if len(classes) == 2:
@@ -314,24 +254,10 @@ def _validation(
     return arguments, pairs
 
 
-def _encode(y: Any, classes: NDArray[Any]) -> NDArray[np.int64]:
-    """Return labels of a validation set as positions in the classes."""
-    labels, coded = encode_labels(y, None, owner="eval_set")
-    position = {label: i for i, label in enumerate(classes.tolist())}
-    for label in labels.tolist():
-        if label not in position:
-            raise InvalidInputError(
-                f"eval_set has the label {label!r}, which y has not; expected labels "
-                "that are trained on, or class numbers and n_classes"
-            )
-    known = np.array([position[label] for label in labels.tolist()], dtype=np.int64)
-    return np.asarray(known[coded])
-
-
 def _measured_on(
     soft: NDArray[np.floating], arguments: BoostingArguments
 ) -> BoostingArguments:
-    """Return arguments whose metric knows the soft labels of validation sets."""
+    """Return arguments whose metric has the soft labels of validation sets."""
     if len(soft) > MOST_SOFT_ROWS:
         raise InvalidInputError(
             f"eval_set must have at most {MOST_SOFT_ROWS} rows with soft labels, got "
@@ -346,7 +272,7 @@ def _measured_on(
 
 
 def _validation_options(model: Any, pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
-    """Return validation sets under the names that ``fit`` has for them."""
+    """Return validation sets under the names of the parameters of ``fit``."""
     if "eval_X" not in inspect.signature(model.fit).parameters:
         return {"eval_set": pairs}
     features, labels = zip(*pairs, strict=True)  # LightGBM 4.7 and later
@@ -354,10 +280,10 @@ def _validation_options(model: Any, pairs: list[tuple[Any, Any]]) -> dict[str, A
 
 
 def library_of(estimator: Any) -> str | None:
-    """Return which of the libraries an estimator belongs to, None if to none."""
+    """Return the name of the library that an estimator belongs to, if any."""
     if hasattr(estimator, "get_params"):
         for kind in type(estimator).__mro__:  # subclasses count as well
             library = kind.__module__.partition(".")[0]
-            if library in ARGUMENTS:
+            if library in RAW_OPTIONS:
                 return library
     return None

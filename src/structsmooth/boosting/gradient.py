@@ -1,9 +1,9 @@
-"""Kernels: derivatives of the cross-entropy of softmax scores with soft labels.
+"""Cross-entropy of softmax scores with soft labels, and its derivatives.
 
 The gradient of the cross-entropy of a soft label ``q`` with the softmax ``p`` of the
 scores is ``p - q``, and the Hessian ``diag(p) - p p'`` does not depend on the label. A
-soft label is read where it is given, else made on the way from class and strength:
-``1 - a`` on the own class and ``a / (K-1)`` on the others.
+soft label is either given or made from class and strength: ``1 - a`` on the own class
+and ``a / (K-1)`` on the others.
 """
 
 from __future__ import annotations
@@ -32,24 +32,9 @@ def softmax_gradient(
 ) -> None:
     """Fill gradient and diagonal Hessian, each (n, K), in one pass over the rows.
 
-    Parameters
-    ----------
-    scores : array of shape (n, K)
-        Raw scores, of either memory layout.
-    start : array of shape (K,)
-        Added to the scores of every row.
-    labels : array of shape (n,), int64
-        Class numbers.
-    strengths : array of shape (n,)
-        Strengths; not read if there are soft labels.
-    soft : array of shape (n, K) or (0, K)
-        Soft labels, with no rows if class and strength say it all.
-    weights : array of shape (n,)
-        Sample weights.
-    factor, floor : float
-        The Hessian is ``weight * factor * p (1 - p)``, but at least ``floor``.
-    gradient, hessian : array of shape (n, K)
-        Where the results go, of either memory layout.
+    Arrays of shape (n, K) may have either memory layout. ``start`` is added to the
+    scores of every row. ``soft`` has no rows if classes and strengths are used instead.
+    The Hessian is ``weight * factor * p (1 - p)``, but at least ``floor``.
     """
     n_rows, n_classes = scores.shape
     given = len(soft) > 0
@@ -78,68 +63,13 @@ def softmax_gradient(
 
 
 @kernel
-def softmax_log_loss(
-    scores: NDArray[Any],
-    start: NDArray[np.float64],
-    labels: NDArray[np.int64],
-    weights: NDArray[np.float64],
-) -> float:
-    """Return the weighted sum of ``-log p`` of each row's own class.
-
-    Parameters
-    ----------
-    scores : array of shape (n, K)
-        Raw scores, of either memory layout.
-    start : array of shape (K,)
-        Added to the scores of every row.
-    labels : array of shape (n,), int64
-        Class numbers.
-    weights : array of shape (n,)
-        Sample weights.
-
-    Returns
-    -------
-    float
-        The sum.
-    """
-    n_rows, n_classes = scores.shape
-    loss = 0.0
-    for row in range(n_rows):
-        largest = -math.inf
-        for k in range(n_classes):
-            largest = max(largest, scores[row, k] + start[k])
-        total = 0.0
-        for k in range(n_classes):
-            total += math.exp(scores[row, k] + start[k] - largest)
-        own = labels[row]
-        loss += weights[row] * (
-            math.log(total) + largest - scores[row, own] - start[own]
-        )
-    return loss
-
-
-@kernel
 def negative_derivatives(
     scores: NDArray[np.float64], target: NDArray[Any], weight: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return gradient and Hessian of one row's log-likelihood, as CatBoost wants them.
+    """Return gradient and Hessian of one row's log-likelihood, as CatBoost needs them.
 
-    CatBoost maximizes, so the signs are those of the negative cross-entropy.
-
-    Parameters
-    ----------
-    scores, target : array of shape (K,)
-        Raw scores and soft label.
-    weight : float
-        Sample weight.
-
-    Returns
-    -------
-    gradient : array of shape (K,)
-        ``weight * (q - p)``.
-    hessian : array of shape (K, K)
-        ``weight * (p p' - diag(p))``; only the upper triangle is filled, the rest
-        is 0.
+    CatBoost maximizes, so they are ``weight * (q - p)`` and ``weight * (p p' -
+    diag(p))``. Only the upper triangle of the Hessian is filled.
     """
     n_classes = len(scores)
     gradient = np.empty(n_classes)
@@ -158,3 +88,16 @@ def negative_derivatives(
     for k in range(n_classes):
         gradient[k] = weight * (target[k] - gradient[k])
     return gradient, hessian
+
+
+def cross_entropies(
+    logits: NDArray[np.floating], targets: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Return the cross-entropy of each row with its class number or soft label."""
+    largest = logits.max(axis=1)
+    total = np.exp(logits - largest[:, np.newaxis]).sum(axis=1)
+    if targets.ndim == 1:
+        own = logits[np.arange(len(targets)), targets]
+    else:
+        own = (targets * logits).sum(axis=1)
+    return np.asarray(np.log(total) + largest - own, dtype=np.float64)

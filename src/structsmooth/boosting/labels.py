@@ -1,4 +1,4 @@
-"""Labels to train on: strengths of classes, or the probability of each class."""
+"""Labels to train on: classes with strengths, or the probability of each class."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ TOLERANCE = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Checked labels and weights; either strengths or soft labels have no rows.
+    """Checked labels and weights; either ``strengths`` or ``soft`` has no rows.
 
-    Where only probabilities were given, ``y`` holds the most probable classes. Soft
-    labels are kept as they came, float32 or float64. Weights of 1 are None.
+    If only probabilities were given, ``y`` has the most probable classes. Soft labels
+    stay float32 or float64, as given. Weights are None if all are 1.
     """
 
     n_classes: int
@@ -56,7 +56,7 @@ def check_labels(
     soft_labels: ArrayLike | None,
     sample_weight: ArrayLike | None,
 ) -> Labels:
-    """Return the arguments that all ways of training have in common, checked."""
+    """Return the labels and weights that the libraries train on, checked."""
     if (strengths is None) == (soft_labels is None):
         got = "neither" if strengths is None else "both"
         raise InvalidInputError(
@@ -73,7 +73,7 @@ def check_labels(
                 f"in y, got {len(soft)}"
             )
     elif y is None:
-        raise InvalidInputError("y must hold labels where strengths are given")
+        raise InvalidInputError("y must hold labels if strengths are given")
     else:
         n_classes = check_integer(n_classes, "n_classes", 2)
         codes = check_codes(y, n_classes)
@@ -107,7 +107,7 @@ def check_soft_labels(
             f"got {soft.shape}"
         )
     sums = soft.sum(axis=1, dtype=np.float64)
-    # Written so that NaN is wrong too; a sum of 1 leaves no room for infinity.
+    # NaN fails both comparisons, and a sum of 1 excludes infinity.
     wrong = ~(np.abs(sums - 1.0) <= TOLERANCE) | ~(soft.min(axis=1) >= 0.0)
     if wrong.any():
         row = int(wrong.argmax())
@@ -134,5 +134,5 @@ def _check_weights(sample_weight: ArrayLike, n_rows: int) -> NDArray[np.float64]
             "sample_weight must be finite and not negative, with a sum above 0, got "
             f"{weights.min():g} to {weights.max():g}"
         )
-    # LightGBM forgets weights of 1, so an objective that waits for them waits in vain.
+    # LightGBM drops weights of 1, so the objective must not expect them.
     return None if np.all(weights.astype(np.float32) == 1.0) else weights

@@ -1,8 +1,8 @@
-"""The objective and the metric that LightGBM and XGBoost are given.
+"""The objective and the metric for LightGBM and XGBoost.
 
-Both can be called in each library's two ways: by its training function, as
-``(scores, dataset)``, and by its scikit-learn estimators, as ``(labels, scores,
-sample_weight)``. Both can be pickled and copied.
+Both can be called by the training function of either library, as ``(scores,
+dataset)``, and by its scikit-learn estimators, as ``(labels, scores, sample_weight)``.
+Both can be pickled and copied.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
-from structsmooth.boosting.gradient import softmax_gradient, softmax_log_loss
+from structsmooth.boosting.gradient import cross_entropies, softmax_gradient
 from structsmooth.boosting.labels import Labels
 from structsmooth.errors import InvalidInputError
 from structsmooth.support.validation import check_codes
@@ -24,18 +23,10 @@ from structsmooth.support.validation import check_codes
 class SoftmaxObjective:
     """Cross-entropy of softmax scores with soft labels, for one training set.
 
-    Attributes
-    ----------
-    library : str
-        Name used in messages.
-    labels : Labels
-        Of the training rows. Only with one strength for all may the objective be used
-        on other rows, such as the folds of a cross-validation.
-    start : ndarray of shape (K,)
-        Added to the library's scores.
-    factor, floor : float
-        The library's own diagonal Hessian: ``factor * p (1 - p)``, at least
-        ``floor``.
+    Only with one strength for all may it be used on other rows than those of
+    ``labels``, such as the folds of a cross-validation. ``start`` is added to the
+    scores of the library. Its own diagonal Hessian is ``factor * p (1 - p)``, at least
+    ``floor``.
     """
 
     library: str
@@ -53,7 +44,7 @@ class SoftmaxObjective:
         if weights is None and self.labels.weights is not None:
             raise InvalidInputError(
                 f"sample_weight was given for the objective but not to {self.library}; "
-                "pass on dataset or fit_options as they are"
+                "pass dataset or fit_options unchanged"
             )
         codes, strengths, soft = self._targets(y, rows)
         layout: Any = "C" if scores.flags.c_contiguous else "F"
@@ -90,7 +81,7 @@ class SoftmaxObjective:
             raise InvalidInputError(
                 f"{self.library} must train on the {len(own.y)} rows and labels that "
                 f"the strengths or soft labels belong to, got {len(y)} others; for "
-                "cross-validation make the arguments anew for each fold"
+                "cross-validation make new arguments for each fold"
             )
         return codes, strengths, soft
 
@@ -99,17 +90,9 @@ class SoftmaxObjective:
 class SoftmaxLogLoss:
     """Mean cross-entropy on validation sets, whose labels may be hard or soft.
 
-    Attributes
-    ----------
-    library : str
-        Whose metric it is: LightGBM wants more than the value.
-    n_classes : int
-        Number of classes K.
-    start : ndarray of shape (K,)
-        Added to the library's scores.
-    soft : ndarray of shape (m, K), optional
-        Soft labels of validation rows. The libraries keep one number a row, which for
-        these is their row here, counted down from -1.
+    ``start`` is added to the scores of the library. ``soft`` has the soft labels of
+    validation rows. The libraries keep one number for each row, which for these rows
+    is their position in ``soft``, counted down from -1.
     """
 
     library: str
@@ -119,30 +102,27 @@ class SoftmaxLogLoss:
     __name__ = "mlogloss"  # XGBoost's name of the same metric
 
     def __call__(self, first: Any, second: Any, sample_weight: Any = None) -> Any:
-        """Return the value; for LightGBM its name too, and that less is better."""
+        """Return the value; for LightGBM also its name, and that lower is better."""
         y, scores, weights, _ = _unpack(first, second, sample_weight)
         scores = _check_scores(scores, self.n_classes, self.library)
         weights = _ones_if_none(weights, len(y))
         if self.soft is not None and np.min(y) < 0:
-            logits = scores + self.start
-            own = (self.soft[-1 - np.asarray(y, np.int64)] * logits).sum(axis=1)
-            loss = float(weights @ (logsumexp(logits, axis=1) - own))
+            targets: NDArray[Any] = self.soft[-1 - np.asarray(y, np.int64)]
         else:
-            codes = check_codes(y, self.n_classes)
-            loss = softmax_log_loss(scores, self.start, codes, weights)
-        mean = loss / weights.sum()
+            targets = check_codes(y, self.n_classes)
+        mean = weights @ cross_entropies(scores + self.start, targets) / weights.sum()
         return mean if self.library == "XGBoost" else ("multi_logloss", mean, False)
 
 
 def _unpack(first: Any, second: Any, sample_weight: Any) -> tuple[Any, Any, Any, Any]:
-    """Return labels, scores, weights and row numbers from either way of calling."""
+    """Return labels, scores, weights and row numbers from either form of call."""
     labels, scores, rows = first, second, None
     if hasattr(second, "get_label"):  # a Dataset or DMatrix
         labels, scores = second.get_label(), first
         sample_weight = second.get_weight()
         rows = getattr(second, "used_indices", None)  # of a fold in lightgbm.cv
     if sample_weight is not None and np.size(sample_weight) == 0:
-        sample_weight = None  # how XGBoost says that there are none
+        sample_weight = None  # XGBoost has an empty array if there are none
     return labels, scores, sample_weight, rows
 
 
@@ -152,7 +132,7 @@ def _check_scores(scores: Any, n_classes: int, library: str) -> NDArray[Any]:
         found = array.shape[1] if array.ndim == 2 else 1
         raise InvalidInputError(
             f"{library} must make one score for each of the {n_classes} classes, got "
-            f"{found}; pass on params or estimator_params as they are"
+            f"{found}; pass params or estimator_params unchanged"
         )
     return array
 

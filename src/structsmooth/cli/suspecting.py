@@ -111,7 +111,7 @@ def _of_rows(
     from threadpoolctl import threadpool_limits
 
     from structsmooth.bayes_error.suspects import find_suspects
-    from structsmooth.cluster.regions import seed_of
+    from structsmooth.cluster.clusterers import seed_of
     from structsmooth.io.results import suspect_columns
     from structsmooth.reduce import fit_reduction
     from structsmooth.support.validation import check_features

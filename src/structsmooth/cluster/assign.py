@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from structsmooth.cluster.nearest import nearest_point
+from structsmooth.support.groups import order_by_group
 
 # Sparse rows are made dense this many at a time.
 DENSE_ROWS = 4096
@@ -130,3 +131,28 @@ def _nearest_point(X: Any, points: NDArray[Any]) -> NDArray[np.int64]:
         for start in range(0, X.shape[0], DENSE_ROWS)
     ]
     return np.concatenate(parts)
+
+
+def centers_of(
+    X: Any,
+    labels: NDArray[np.int64],
+    n_clusters: int,
+    weights: NDArray[Any] | None,
+) -> NDArray[np.float64]:
+    """Return the mean row of each cluster; of an empty one zeros."""
+    inside = np.flatnonzero(labels >= 0)
+    order = inside[order_by_group(labels[inside])]
+    present, starts = np.unique(labels[order], return_index=True)
+    of_rows = np.ones(len(order)) if weights is None else weights[order]
+    sizes = np.add.reduceat(of_rows, starts)
+    centers = np.zeros((n_clusters, X.shape[1]))
+    if sp.issparse(X):
+        member = sp.csr_matrix(
+            (of_rows, order, np.append(starts, len(order))), (len(present), X.shape[0])
+        )
+        sums = (member @ X).toarray()
+    else:
+        rows = X[order] if weights is None else X[order] * of_rows[:, np.newaxis]
+        sums = np.add.reduceat(rows, starts, axis=0, dtype=np.float64)
+    centers[present] = sums / sizes[:, np.newaxis]
+    return centers

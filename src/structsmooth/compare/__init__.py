@@ -1,8 +1,8 @@
-"""Does structural smoothing help here? A paired, honest answer.
+"""Does structural smoothing help on these data? A paired comparison.
 
-On every seed the same rows train five models: without smoothing, with uniform,
-structural, reversed and shuffled strengths, all of the same mean. The last two are
-controls: they have the structural strengths, in the wrong places.
+On every seed the same rows train five models: without smoothing, and with uniform,
+structural, reversed and shuffled strengths of the same mean. The last two are controls:
+they have the structural strengths in the wrong places.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from structsmooth.compare.checks import (
     check_test,
 )
 from structsmooth.compare.records import Record, Records
-from structsmooth.compare.result import Comparison, best, choose
+from structsmooth.compare.result import METHODS, METRICS, Comparison, best, choose
 from structsmooth.compare.seeds import SeedWork, Task
 from structsmooth.compare.statistics import Difference
 from structsmooth.compare.trainers import check_is_named, describe, trainer_of
@@ -47,8 +47,6 @@ from structsmooth.support.validation import (
 )
 
 __all__ = ["Comparison", "Difference", "compare"]
-
-CRITERIA = ("nll", "error", "brier", "ece", "aurc")
 
 
 def compare(
@@ -73,10 +71,10 @@ def compare(
     """Compare training with and without smoothing, over paired seeds.
 
     On each seed the rows are split into training, validation and test rows. The mean
-    strength alpha is the one at which *uniform* smoothing does best on the validation
-    rows: a choice in favor of the rival. Beta is the one at which structural
-    smoothing, with that mean, does; the controls choose theirs in the same way. The
-    test rows choose nothing. All metrics are taken on hard labels.
+    strength alpha is the one at which *uniform* smoothing is best on the validation
+    rows, which favors uniform smoothing. Beta is the one at which structural smoothing
+    of that mean is best; each control chooses its own in the same way. The test rows
+    choose nothing. All metrics are computed on hard labels.
 
     Parameters
     ----------
@@ -89,32 +87,36 @@ def compare(
         (its rows are then repeated), a classifier of LightGBM, XGBoost or CatBoost, or
         a function ``train(X, y, strengths, n_classes, random_state)`` that gets class
         numbers and returns a model with ``predict_proba``. By default a logistic
-        regression on standardized features. Each ``random_state`` it has is set to
-        that of the seed.
+        regression on standardized features. Each ``random_state`` of the classifier
+        is set to that of the seed.
     smoother : StructuralSmoother, optional
         By default one with its default parameters; its alpha and beta are not used.
+        With ``spread="overlap"``, structural smoothing and its controls are spread by
+        overlap, uniform smoothing is still even, and a function given as classifier
+        must have the parameter ``soft_labels``, which gets an (n, K) array.
     alpha : float, "auto", "cautious", or a sequence of them
         Mean strengths to choose from.
     beta : float, "auto", "cautious", or a sequence of them
         Slopes of the structural strengths to choose from.
     n_seeds : int, default=10
-        How many splits; at least 3, and 10 to see more than large effects.
+        Number of splits, at least 3; with fewer than 10 only large effects are seen.
     test : pair of features and labels, optional
-        A test set that is always the same, as an official one. Then only training and
-        validation rows are split, and the intervals speak of this test set alone.
+        A test set that is the same for all seeds, such as an official one. Then only
+        training and validation rows are split, and the intervals hold for this test
+        set alone.
     test_size : float, default=0.25
-        Share of the rows that test, without ``test``.
+        Share of test rows, without ``test``.
     validation_size : float, default=0.2
-        Share of the other rows that choose hyper-parameters.
+        Share of the other rows that choose hyperparameters.
     groups : array-like of shape (n,), optional
         Rows of one group, such as one speaker, stay on one side of every split.
     criterion : {"nll", "error", "brier", "ece", "aurc"}
-        The metric that chooses on validation rows.
+        The metric on validation rows by which alpha and beta are chosen.
     confidence : float, default=0.95
         Of the intervals, for all metrics of a pair of methods together.
     results : path-like, optional
-        A file that finished runs are written to, one line of JSON each. If it is
-        there, the comparison goes on where it was interrupted.
+        A file for finished runs, one line of JSON each. If it exists, the comparison
+        continues where it was interrupted.
     random_state : int, default=0
         Seed of everything; the same seed gives the same bits.
     verbose : int
@@ -146,18 +148,18 @@ def compare(
         groups=check_groups(groups, len(features)),
         test=None if test is None else check_test(test, X, classes),
         n_classes=n_classes,
-        smoother=check_smoother(smoother),
         train=trainer_of(classifier),
+        smoother=check_smoother(smoother, classifier),
         alphas=check_candidates(alpha, "alpha", n_classes),
         betas=check_candidates(beta, "beta", n_classes),
         test_size=check_share(test_size, "test_size"),
         validation_size=check_share(validation_size, "validation_size"),
-        criterion=check_choice(criterion, "criterion", CRITERIA),
+        criterion=check_choice(criterion, "criterion", METRICS),
         random_state=random_state,
     )
     check_confidence(confidence)
     description = _describe(task, describe(classifier), classes)
-    # All that can be refused is refused before anything is trained.
+    # Whatever can be refused is refused before anything is trained.
     seeds = [SeedWork(task, seed) for seed in range(n_seeds)]
     check_settings(
         task.smoother.get_params(deep=False),
@@ -175,13 +177,13 @@ def compare(
         progress.stage("compare", n_runs) as stage,
     ):
         for work in seeds:
-            chosen.extend(_run_seed(work, records, stage))
+            chosen += _run_seed(work, records, stage, description["settings"])
     return Comparison(description, chosen, confidence)
 
 
 @contextlib.contextmanager
 def _each_warning_once() -> Iterator[None]:
-    """Let warnings that every seed would repeat pass only once, when all is done."""
+    """Show warnings that every seed would repeat once, at the end."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", StructsmoothWarning)
         yield
@@ -190,34 +192,45 @@ def _each_warning_once() -> Iterator[None]:
         warnings.warn(message, stacklevel=4)
 
 
-def _run_seed(work: SeedWork, records: Records, stage: Stage) -> list[Record]:
+def _run_seed(
+    work: SeedWork, records: Records, stage: Stage, settings: dict[str, Any]
+) -> list[Record]:
     """Train all methods on the rows of one seed, and return the chosen runs."""
-    task, seed = work.task, work.seed
 
     def run(method: str, alpha: float, beta: float | None) -> Record:
-        record = records.find((seed, method, alpha, beta))
-        if record is None:
-            record = records.add((seed, method, alpha, beta), work(method, alpha, beta))
+        key = (work.seed, method, alpha, beta)
+        record = records.get(key, lambda: work(method, alpha, beta))
         stage.advance()
         return record
 
     runs = [run("none", 0.0, None)]
     runs += [run("uniform", alpha, None) for alpha in work.alphas()]
-    alpha = best(runs[1:], task.criterion)["alpha"]
-    for method in ("structural", "reversed", "shuffled"):
+    alpha = best(runs[1:], settings["criterion"])["alpha"]
+    for method in METHODS[2:]:
         runs += [run(method, alpha, beta) for beta in work.betas()]
-    return choose(runs, _settings(task))
+    return choose(runs, settings)
 
 
 def _describe(task: Task, classifier: str, classes: NDArray[Any]) -> dict[str, Any]:
-    """Return what the comparison consists of, with a number that identifies it."""
+    """Return data, settings and versions, with a digest that identifies them."""
     digest = hashlib.sha256()
     for array in (task.X, task.y, *(task.test or ())):
         digest.update(repr((array.shape, str(array.dtype))).encode())
         digest.update(np.ascontiguousarray(array).data)
     if task.groups is not None:
         digest.update(repr(task.groups.tolist()).encode())
-    settings = {"classifier": classifier, **_settings(task)}
+    # These parameters are set for each run, so they do not identify a comparison.
+    smoother = clone(task.smoother).set_params(alpha=0.0, beta="auto", random_state=0)
+    settings = {
+        "classifier": classifier,
+        "smoother": describe(smoother),
+        "alpha": list(task.alphas),
+        "beta": list(task.betas),
+        "test_size": None if task.test is not None else task.test_size,
+        "validation_size": task.validation_size,
+        "criterion": task.criterion,
+        "random_state": task.random_state,
+    }
     digest.update(repr(settings).encode())
     return {
         "run": digest.hexdigest()[:16],
@@ -229,25 +242,11 @@ def _describe(task: Task, classifier: str, classes: NDArray[Any]) -> dict[str, A
     }
 
 
-def _settings(task: Task) -> dict[str, Any]:
-    # What is set here for every run does not identify it.
-    smoother = clone(task.smoother).set_params(alpha=0.0, beta="auto", random_state=0)
-    return {
-        "smoother": describe(smoother),
-        "alpha": list(task.alphas),
-        "beta": list(task.betas),
-        "test_size": None if task.test is not None else task.test_size,
-        "validation_size": task.validation_size,
-        "criterion": task.criterion,
-        "random_state": task.random_state,
-    }
-
-
 class _Callable(types.ModuleType):
-    """The module itself, which can be called as the function of the same name.
+    """A module that can be called like its function of the same name.
 
-    So ``from structsmooth import compare`` gives what one expects of it, whether this
-    module has been imported before or not.
+    This makes ``from structsmooth import compare; compare(X, y)`` work whether or not
+    the module has been imported before.
     """
 
     def __call__(self, *args: Any, **options: Any) -> Comparison:

@@ -1,4 +1,4 @@
-"""What a comparison makes sure of before it trains anything."""
+"""Checks of the arguments of a comparison, before anything is trained."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from structsmooth.compare.trainers import describe, takes_soft_labels
 from structsmooth.errors import InvalidInputError, InvalidParameterError
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.strengths.solve import resolve_alpha_beta
-from structsmooth.support.validation import check_features, encode_labels
+from structsmooth.support.validation import check_features, check_real, encode_as
 
 
 def check_candidates(
@@ -51,14 +52,8 @@ def check_test(
         raise InvalidInputError(
             f"test must have {n_features} features as X has, got {features.shape[1]}"
         )
-    labels, coded = encode_labels(y, len(features), owner="compare")
-    position = {label: i for i, label in enumerate(classes.tolist())}
-    for label in labels.tolist():
-        if label not in position:
-            raise InvalidInputError(
-                f"test has the label {label!r}, which y does not have"
-            )
-    return features, np.array([position[label] for label in labels.tolist()])[coded]
+    coded = encode_as(classes, y, len(features), owner="compare", name="test")
+    return features, coded
 
 
 def check_groups(groups: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
@@ -73,14 +68,14 @@ def check_groups(groups: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
         )
     if len(np.unique(array)) < 3:
         raise InvalidInputError(
-            "groups must have at least 3 values, to have some in training, validation "
-            "and test rows"
+            "groups must have at least 3 distinct values, one each for training, "
+            f"validation and test rows, got {len(np.unique(array))}"
         )
     return array
 
 
-def check_smoother(smoother: Any) -> StructuralSmoother:
-    """Return the smoother, or one with its defaults."""
+def check_smoother(smoother: Any, classifier: Any) -> StructuralSmoother:
+    """Return the smoother, or one with its defaults, if its labels can be trained."""
     if smoother is None:
         return StructuralSmoother()
     if not isinstance(smoother, StructuralSmoother):
@@ -88,18 +83,16 @@ def check_smoother(smoother: Any) -> StructuralSmoother:
             "smoother must be a StructuralSmoother or None, got "
             f"{type(smoother).__name__}"
         )
-    if smoother.spread != "even":
+    if smoother.spread == "overlap" and not takes_soft_labels(classifier):
         raise InvalidInputError(
-            "smoother must have spread='even': compare trains on strengths, got "
-            f"spread={smoother.spread!r}"
+            "a function given as classifier must have the parameter soft_labels if the "
+            f"smoother has spread='overlap'; {describe(classifier)} does not"
         )
     return smoother
 
 
 def check_share(value: Any, name: str) -> float:
     """Return a share of the rows, between 0 and 1."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-        raise InvalidParameterError(f"{name} must be a number, got {value!r}")
-    if not 0.0 < value < 1.0:
+    if not 0.0 < check_real(value, name, 0.0) < 1.0:
         raise InvalidParameterError(f"{name} must lie between 0 and 1, got {value!r}")
     return float(value)

@@ -21,18 +21,7 @@ BOOSTING: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def make_learner(name: str) -> Any:
-    """Return a classifier with the defaults of its library.
-
-    Parameters
-    ----------
-    name : str
-        logistic, forest, gradient-boosting, mlp, lightgbm, xgboost or catboost.
-
-    Returns
-    -------
-    classifier
-        Not fitted.
-    """
+    """Return a classifier, not fitted, with the defaults of its library."""
     if name in BOOSTING:
         class_name, options = BOOSTING[name]
         try:
@@ -41,17 +30,13 @@ def make_learner(name: str) -> Any:
             raise missing_package(name, f"the classifier {name}") from error
         return getattr(library, class_name)(**options)
     learners = {
-        "logistic": lambda: make_pipeline(
-            StandardScaler(), LogisticRegression(max_iter=1000)
-        ),
-        "forest": RandomForestClassifier,
-        # Left to itself it would hold copies of training rows out to stop by.
-        "gradient-boosting": lambda: HistGradientBoostingClassifier(
-            early_stopping=False
-        ),
-        "mlp": lambda: make_pipeline(StandardScaler(), MLPClassifier()),
+        "logistic": make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
+        "forest": RandomForestClassifier(),
+        # Early stopping would hold out copies of training rows.
+        "gradient-boosting": HistGradientBoostingClassifier(early_stopping=False),
+        "mlp": make_pipeline(StandardScaler(), MLPClassifier()),
     }
     if name not in learners:
         known = ", ".join([*learners, *BOOSTING])
         raise InvalidParameterError(f"classifier must be one of {known}, got {name!r}")
-    return learners[name]()
+    return learners[name]

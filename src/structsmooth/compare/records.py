@@ -1,14 +1,15 @@
-"""Finished runs, one line of JSON each: what makes a comparison resumable.
+"""Finished runs, one line of JSON each, so that a comparison can be resumed.
 
-The first line describes the comparison. A line is written at once when its run is
-finished, so a kill loses no more than the run at hand; a line cut off by it is dropped
-when the file is read again.
+The first line describes the comparison. A line is written as soon as its run is
+finished, so an interruption loses no more than the current run; a line that it cut
+off is dropped when the file is read again.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,8 @@ Key = tuple[int, str, float, float | None]
 class Records:
     """The runs of one comparison, in memory and, if a path is given, in a file.
 
-    Parameters
-    ----------
-    path : path-like, optional
-        A file to go on with, or to begin.
-    description : dict
-        What the comparison consists of; ``description["run"]`` identifies it.
+    The file is continued if it exists. ``description["run"]`` identifies the
+    comparison; a file of another one is refused.
     """
 
     def __init__(
@@ -42,7 +39,7 @@ class Records:
         if before is not None and before["run"] != description["run"]:
             raise FileFormatError(
                 f"{self._path} belongs to a comparison with other data or settings; "
-                "give another file, or delete it"
+                "choose another file, or delete it"
             )
         with wrapped_errors(self._path):
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -52,17 +49,13 @@ class Records:
         if before is None:
             self._append(description)
 
-    def find(self, key: Key) -> Record | None:
-        """Return the run with this seed, method, alpha and beta, if it is finished."""
-        return self._known.get(key)
-
-    def add(self, key: Key, record: Record) -> Record:
-        """Remember a finished run, and write it down."""
-        # Numbers come back from JSON as they went in, so a comparison that was
-        # resumed has the same bits as one that was not.
-        self._known[key] = record
-        self._append(record)
-        return record
+    def get(self, key: Key, make: Callable[[], Record]) -> Record:
+        """Return the run with this seed, method, alpha and beta; make it if missing."""
+        if key not in self._known:
+            # JSON does not round numbers, so a resumed comparison has the same bits.
+            self._known[key] = make()
+            self._append(self._known[key])
+        return self._known[key]
 
     def _append(self, record: Record) -> None:
         if self._path is None:
@@ -79,7 +72,7 @@ def read_records(
     if not path.is_file():
         return None, {}
     content = path.read_bytes()
-    lines = content.split(b"\n")[:-1]  # what has no end was cut off
+    lines = content.split(b"\n")[:-1]  # a line without an end was cut off
     try:
         entries = [json.loads(line) for line in lines]
         if not entries:
@@ -88,17 +81,12 @@ def read_records(
             return None, {}
         description = entries[0]
         _ = description["run"], description["settings"]["criterion"]
-        # A process that started at the same time may have described it once more.
+        # A process that started at the same time may have added its description.
         runs = [entry for entry in entries[1:] if "run" not in entry]
-        known = {key_of(run): run for run in runs}
         _ = [run["test"]["nll"] + run["validation"]["nll"] for run in runs]
-    except (ValueError, KeyError, TypeError, UnicodeDecodeError):
+        known = {(r["seed"], r["method"], r["alpha"], r["beta"]): r for r in runs}
+    except (ValueError, KeyError, TypeError):
         raise FileFormatError(
             f"{path} is not a file of results that a comparison has written"
         ) from None
     return description, known
-
-
-def key_of(record: Record) -> Key:
-    """Return what identifies a run within a comparison."""
-    return record["seed"], record["method"], record["alpha"], record["beta"]

@@ -1,4 +1,4 @@
-"""The result of a comparison: all runs, their differences, and the verdict."""
+"""The result of a comparison: the chosen runs, their differences, and the verdict."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from structsmooth.compare.verdict import NAMES, conclude, describe_pair
 from structsmooth.errors import FileFormatError
 
 METHODS = ("none", "uniform", "structural", "reversed", "shuffled")
-# What the verdict looks at; the table can show the others too.
-METRICS = ("error", "nll", "brier", "ece", "aurc")
+METRICS = tuple(NAMES)
 PAIRS = (
     ("structural", "none"),
     ("structural", "uniform"),
@@ -26,21 +25,21 @@ PAIRS = (
     ("structural", "shuffled"),
     ("uniform", "none"),
 )
-# Metrics that read better as percentages.
-_IN_PERCENT = ("error", "ece", "ece_mass", "ece_classwise", "aurc", "e_aurc")
+IN_PERCENT = ("error", "ece", "aurc")
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What came out, seed by seed.
+    """The result of a comparison, seed by seed.
 
     Attributes
     ----------
     description : dict
         Data, settings and versions.
     chosen : list of dict
-        For each seed and method the run that the validation rows chose: ``seed``,
-        ``method``, ``alpha``, ``beta``, ``mean_strength``, ``validation``, ``test``.
+        For each seed and method, the run that was best on the validation rows:
+        ``seed``, ``method``, ``alpha``, ``beta``, ``mean_strength``, ``spread``,
+        ``validation``, ``test``.
     confidence : float
         Of the intervals, for all metrics together.
     """
@@ -51,31 +50,14 @@ class Comparison:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], confidence: float = 0.95) -> Self:
-        """Return the comparison in a file of results, without training anything.
-
-        Parameters
-        ----------
-        path : path-like
-            What ``compare`` was given as ``results``.
-        confidence : float, default=0.95
-            Of the intervals.
-
-        Returns
-        -------
-        Comparison
-            Of all seeds whose runs are finished.
-        """
+        """Return the finished seeds of a file of results, without training anything."""
         description, known = read_records(path)
         if description is None:
             raise FileFormatError(f"there are no results in {os.fspath(path)}")
-        by_seed: dict[int, list[Record]] = {}
-        for record in known.values():
-            by_seed.setdefault(record["seed"], []).append(record)
-        chosen = [
-            run
-            for seed in sorted(by_seed)
-            for run in choose(by_seed[seed], description["settings"])
-        ]
+        chosen: list[Record] = []
+        for seed in sorted({run["seed"] for run in known.values()}):
+            runs = [run for run in known.values() if run["seed"] == seed]
+            chosen += choose(runs, description["settings"])
         if not chosen:
             raise FileFormatError(f"no seed is finished in {os.fspath(path)}")
         return cls(description, chosen, confidence)
@@ -95,38 +77,14 @@ class Comparison:
     def values(self, method: str, metric: str) -> NDArray[np.float64]:
         """Return a metric of a method on the test rows, by seed.
 
-        Parameters
-        ----------
-        method : str
-            One of none, uniform, structural, reversed and shuffled.
-        metric : str
-            A key of `structsmooth.metrics.evaluate`.
-
-        Returns
-        -------
-        ndarray of shape (n_seeds,)
-            The values.
+        Methods are none, uniform, structural, reversed and shuffled; metrics are the
+        keys of `structsmooth.metrics.evaluate`.
         """
-        runs = sorted(
-            (r for r in self.chosen if r["method"] == method), key=lambda r: r["seed"]
-        )
+        runs = sorted(self._runs(method), key=lambda run: run["seed"])
         return np.array([run["test"][metric] for run in runs])
 
     def difference(self, method: str, reference: str, metric: str) -> Difference:
-        """Return the paired difference of two methods on one metric.
-
-        Parameters
-        ----------
-        method, reference : str
-            Names of methods.
-        metric : str
-            A key of `structsmooth.metrics.evaluate`.
-
-        Returns
-        -------
-        Difference
-            Mean, interval and the number of seeds on either side.
-        """
+        """Return the paired difference of two methods on one metric."""
         return paired_difference(
             metric,
             method,
@@ -139,18 +97,7 @@ class Comparison:
         )
 
     def differences(self, method: str, reference: str) -> list[Difference]:
-        """Return the paired differences on all metrics the verdict looks at.
-
-        Parameters
-        ----------
-        method, reference : str
-            Names of methods.
-
-        Returns
-        -------
-        list of Difference
-            One for each of error, NLL, Brier, ECE and AURC.
-        """
+        """Return the `difference` on each of error, NLL, Brier, ECE and AURC."""
         return [self.difference(method, reference, metric) for metric in METRICS]
 
     @cached_property
@@ -160,12 +107,13 @@ class Comparison:
 
     @cached_property
     def verdict(self) -> str:
-        """Whether structural smoothing helps here, and whether where matters."""
-        if not self.strengths_differ:
+        """Whether structural smoothing helps here, and whether its place matters."""
+        spreads = {run.get("spread", "even") for run in self._runs("structural")}
+        if not self.strengths_differ and spreads == {"even"}:
             return (
                 "There is nothing to compare: the strengths do not differ on any seed, "
-                "for want of clusters or of overlap, so structural smoothing is "
-                "uniform smoothing here."
+                "because there are no clusters or no overlap, so structural smoothing "
+                "is uniform smoothing here."
             )
         verdict = conclude(
             self.differences("structural", "none"),
@@ -180,132 +128,88 @@ class Comparison:
     @property
     def strengths_differ(self) -> bool:
         """Whether structural strengths differ between rows, on any seed."""
-        ranges = [
-            run.get("strength_range", [0.0, 1.0])
-            for run in self.chosen
-            if run["method"] == "structural"
-        ]
+        runs = self._runs("structural")
+        ranges = [run.get("strength_range", [0.0, 1.0]) for run in runs]
         return any(low < high for low, high in ranges)
 
-    def rows(self) -> list[list[str]]:
-        """Return the table: a header, then mean and spread of each method.
+    def _all_differences(self) -> list[Difference]:
+        return [d for pair in PAIRS for d in self.differences(*pair)]
 
-        Returns
-        -------
-        list of list of str
-            Cells.
-        """
+    def _runs(self, method: str) -> list[Record]:
+        return [run for run in self.chosen if run["method"] == method]
+
+    def rows(self) -> list[list[str]]:
+        """Return the cells of a table, header first: mean ± standard deviation."""
         table = [["", *METHODS]]
         for metric in METRICS:
             cells = [_title(metric)]
             for method in METHODS:
-                values = _factor(metric) * self.values(method, metric)
-                digits = _digits(metric)
-                spread = values.std(ddof=1) if len(values) > 1 else float("nan")
-                cells.append(f"{values.mean():.{digits}f}±{spread:.{digits}f}")
+                values = self.values(method, metric)
+                deviation = values.std(ddof=1) if len(values) > 1 else float("nan")
+                mean = _number(metric, values.mean())
+                cells.append(f"{mean}±{_number(metric, deviation)}")
             table.append(cells)
         return table
 
     def difference_rows(self) -> list[list[str]]:
-        """Return the table of differences: mean, interval and seeds that agree.
-
-        Returns
-        -------
-        list of list of str
-            Cells.
-        """
+        """Return the cells of a table of differences, header first."""
         table = [["", "", "difference", "interval", "seeds"]]
-        for method, reference in PAIRS:
-            for d in self.differences(method, reference):
-                digits, by = _digits(d.metric), _factor(d.metric)
-                agree = d.n_lower if d.mean < 0.0 else d.n_higher
-                interval = f"{by * d.low:+.{digits}f} to {by * d.high:+.{digits}f}"
-                table.append(
-                    [
-                        f"{method} - {reference}",
-                        _title(d.metric),
-                        f"{by * d.mean:+.{digits}f}",
-                        interval + (" *" if d.is_lower or d.is_higher else ""),
-                        f"{agree} of {d.n_seeds}",
-                    ]
-                )
+        for d in self._all_differences():
+            low, mean, high = (
+                _number(d.metric, value, "+") for value in (d.low, d.mean, d.high)
+            )
+            interval = f"{low} to {high}{' *' if d.is_decided else ''}"
+            agree = f"{d.n_lower if d.mean < 0.0 else d.n_higher} of {d.n_seeds}"
+            pair = f"{d.method} - {d.reference}"
+            table.append([pair, _title(d.metric), mean, interval, agree])
         return table
 
     def to_markdown(self) -> str:
-        """Return tables, findings and verdict as Markdown.
-
-        Returns
-        -------
-        str
-            Text.
-        """
-        chosen = ", ".join(
-            f"{alpha:g} ({count})" for alpha, count in self.chosen_alphas().items()
-        )
-        return "\n".join(
-            [
-                f"**{self.verdict}**",
-                "",
-                *_markdown(self.rows()),
-                "",
-                "Mean over the seeds ± standard deviation; of all metrics, lower is "
-                "better. ECE and AURC are in percent as the error is.",
-                "",
-                *_markdown(self.difference_rows()),
-                "",
-                self.legend,
-                "",
-                *(f"- {finding}." for finding in self.findings),
-                "",
-                f"Mean strength chosen on validation rows (seeds): {chosen}.",
-                "",
-            ]
-        )
+        """Return tables, findings and verdict as Markdown."""
+        alphas = [f"{alpha:g} ({n})" for alpha, n in self.chosen_alphas().items()]
+        paragraphs = [
+            f"**{self.verdict}**",
+            _markdown(self.rows()),
+            "Mean over the seeds ± standard deviation; lower is better for all "
+            "metrics. Error, ECE and AURC are in percent.",
+            _markdown(self.difference_rows()),
+            self.legend,
+            "\n".join(f"- {finding}." for finding in self.findings),
+            f"Mean strength chosen on validation rows (seeds): {', '.join(alphas)}.",
+        ]
+        return "\n\n".join(paragraphs) + "\n"
 
     @property
     def legend(self) -> str:
         """What the table of differences shows."""
-        about = (
-            "They speak of this test set and these training rows, not of others."
+        scope = (
+            "The intervals hold only for this test set and these training rows."
             if self.has_fixed_test_set
-            else "They allow for the rows that splits share."
+            else "The intervals allow for the rows that the splits share."
         )
         return (
-            f"Paired differences with intervals that hold at {self.confidence:.0%} for "
-            "the five metrics of a pair together (* without 0), and on how many seeds "
-            f"the sign is that of the mean. {about}"
+            "Paired differences, and on how many seeds the sign is that of the mean. "
+            f"The intervals hold at {self.confidence:.0%} for the five metrics of a "
+            f"pair together; * marks those without 0. {scope}"
         )
 
     def chosen_alphas(self) -> dict[float, int]:
-        """Return each mean strength that was chosen, and on how many seeds.
-
-        Returns
-        -------
-        dict of float to int
-            Sorted by strength.
-        """
-        alphas = [r["alpha"] for r in self.chosen if r["method"] == "uniform"]
+        """Return each mean strength that was chosen, and on how many seeds."""
+        alphas = [run["alpha"] for run in self._runs("uniform")]
         return {alpha: alphas.count(alpha) for alpha in sorted(set(alphas))}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain numbers and text, for JSON.
-
-        Returns
-        -------
-        dict
-            Description, methods, differences, findings, verdict.
-        """
+        """Return everything as numbers and text, for JSON."""
         metrics = list(self.chosen[0]["test"])
         return {
             "description": self.description,
             "methods": {
                 method: {
-                    metric: [float(v) for v in self.values(method, metric)]
-                    for metric in metrics
+                    metric: self.values(method, metric).tolist() for metric in metrics
                 }
                 for method in METHODS
             },
-            "differences": [vars(d) for pair in PAIRS for d in self.differences(*pair)],
+            "differences": [vars(d) for d in self._all_differences()],
             "findings": self.findings,
             "verdict": self.verdict,
         }
@@ -315,15 +219,14 @@ class Comparison:
 
 
 def best(runs: Iterable[Record], criterion: str) -> Record:
-    """Return the run that does best on the validation rows."""
+    """Return the run that is best on the validation rows."""
     return min(runs, key=lambda run: run["validation"][criterion])
 
 
 def choose(runs: list[Record], settings: dict[str, Any]) -> list[Record]:
-    """Return the run of each method that the validation rows of a seed choose.
+    """Return the best run of each method on one seed; none if runs are missing.
 
-    Alpha is chosen for uniform smoothing, beta for each method that has one. A seed
-    that is not finished has no choice: an empty list.
+    Alpha is chosen for uniform smoothing, beta for each method that has one.
     """
     criterion, n_betas = settings["criterion"], len(settings["beta"])
     of = {method: [r for r in runs if r["method"] == method] for method in METHODS}
@@ -340,17 +243,15 @@ def choose(runs: list[Record], settings: dict[str, Any]) -> list[Record]:
 
 
 def _title(metric: str) -> str:
-    return NAMES[metric] + (", %" if metric in _IN_PERCENT else "")
+    return NAMES[metric] + (", %" if metric in IN_PERCENT else "")
 
 
-def _factor(metric: str) -> float:
-    return 100.0 if metric in _IN_PERCENT else 1.0
+def _number(metric: str, value: float, sign: str = "") -> str:
+    if metric in IN_PERCENT:
+        return f"{100.0 * value:{sign}.2f}"
+    return f"{value:{sign}.3f}"
 
 
-def _digits(metric: str) -> int:
-    return 2 if metric in _IN_PERCENT else 3
-
-
-def _markdown(rows: list[list[str]]) -> list[str]:
+def _markdown(rows: list[list[str]]) -> str:
     header, *body = (f"| {' | '.join(cells)} |" for cells in rows)
-    return [header, "|" + "---|" * len(rows[0]), *body]
+    return "\n".join([header, "|" + "---|" * len(rows[0]), *body])

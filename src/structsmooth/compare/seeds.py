@@ -1,8 +1,9 @@
-"""The rows of a seed, and how one model is trained and tested on them."""
+"""The rows of each seed, and the training and testing of one model on them."""
 
 from __future__ import annotations
 
 import time
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,17 +13,16 @@ from sklearn.model_selection import GroupShuffleSplit, StratifiedShuffleSplit
 from threadpoolctl import threadpool_limits
 
 from structsmooth.compare.records import Record
-from structsmooth.compare.trainers import Predictor, Trainer
+from structsmooth.compare.trainers import Predictor, Trainer, TrainingSet
 from structsmooth.errors import InvalidInputError
 from structsmooth.metrics import evaluate
 from structsmooth.smoother import StructuralSmoother
-from structsmooth.strengths.controls import (
-    reversed_strengths,
-    shuffled_strengths,
-)
+from structsmooth.strengths.controls import reversed_strengths, shuffled_strengths
 from structsmooth.strengths.decision import Decision, decide
 from structsmooth.strengths.solve import resolve_beta
 from structsmooth.structure import Structure
+
+Rows = tuple[NDArray[Any], NDArray[np.int64]]  # features and class numbers
 
 
 class Task(NamedTuple):
@@ -31,7 +31,7 @@ class Task(NamedTuple):
     X: NDArray[Any]
     y: NDArray[np.int64]
     groups: NDArray[Any] | None
-    test: tuple[NDArray[Any], NDArray[np.int64]] | None
+    test: Rows | None
     n_classes: int
     smoother: StructuralSmoother
     train: Trainer
@@ -44,9 +44,9 @@ class Task(NamedTuple):
 
 
 class SeedWork:
-    """The rows of one seed, and how one model is trained and tested on them.
+    """The rows of one seed; calling it trains one model on them and tests it.
 
-    The smoother is fitted only when a run needs it: not if all are known already.
+    The smoother is fitted only if a run needs it, not if all runs are finished.
     """
 
     def __init__(self, task: Task, seed: int) -> None:
@@ -56,37 +56,23 @@ class SeedWork:
             int(number) for number in sequence.generate_state(3) >> 1
         )
         rest = np.arange(len(task.y))
-        self._held_out: NDArray[np.int64] | None = None
+        self._test: NDArray[np.int64] | None = None
         if task.test is None:
-            rest, self._held_out = _split(task, rest, task.test_size, split_seed)
+            rest, self._test = _split(task, rest, task.test_size, split_seed)
         self.rows, self._validation = _split(
             task, rest, task.validation_size, split_seed
         )
-        self._measured: Structure | None = None
 
-    @property
-    def _test(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        if self.task.test is not None:
-            return self.task.test
-        return self.task.X[self._held_out], self.task.y[self._held_out]
-
-    @property
+    @cached_property
     def _structure(self) -> Structure:
-        if self._measured is None:
-            smoother = clone(self.task.smoother).set_params(random_state=self._fit_seed)
-            rows = self.rows
-            smoother.fit(self.task.X[rows], self.task.y[rows])
-            self._measured = smoother.structure_
-        return self._measured
+        smoother: StructuralSmoother = clone(self.task.smoother)
+        smoother.set_params(random_state=self._fit_seed)
+        return smoother.fit(self.task.X[self.rows], self.task.y[self.rows]).structure_
 
     def _decide(self, alpha: float | str, beta: float | str) -> Decision:
-        smoother = self.task.smoother
+        given = self.task.smoother
         return decide(
-            self._structure,
-            alpha,
-            beta,
-            shrink=smoother.shrink,
-            regions=smoother.regions,
+            self._structure, alpha, beta, shrink=given.shrink, regions=given.regions
         )
 
     def alphas(self) -> list[float]:
@@ -100,68 +86,75 @@ class SeedWork:
         """Return the slopes to try, as numbers."""
         return [resolve_beta(value, self.task.n_classes) for value in self.task.betas]
 
-    def strengths(
+    def training_set(
         self, method: str, alpha: float, beta: float | None
-    ) -> NDArray[np.float64]:
-        """Return the strength of each training row."""
-        n_classes = self.task.n_classes
+    ) -> TrainingSet:
+        """Return the training rows with the strengths of a method."""
+        task, (X, y) = self.task, self._take(self.rows)
+        n_classes, soft_labels = task.n_classes, None
         if beta is None:  # none and uniform
-            return np.full(len(self.rows), alpha)
-        decision = self._decide(alpha, beta)
-        values, weights = decision.strengths, decision.weights
-        if method == "reversed":
-            values = reversed_strengths(values, weights, n_classes=n_classes)
-        elif method == "shuffled":
-            values = shuffled_strengths(
-                values, weights, n_classes=n_classes, random_state=self._shuffle_seed
-            )
-        return values[decision.region_labels(self._structure)]
+            strengths = np.full(len(y), alpha)
+        else:
+            decision = self._decide(alpha, beta)
+            values, weights = decision.strengths, decision.weights
+            if method == "reversed":
+                values = reversed_strengths(values, weights, n_classes=n_classes)
+            elif method == "shuffled":
+                seed = self._shuffle_seed
+                values = shuffled_strengths(
+                    values, weights, n_classes=n_classes, random_state=seed
+                )
+            strengths = values[decision.region_labels(self._structure)]
+            if task.smoother.spread == "overlap":  # of the controls, too
+                smoother: StructuralSmoother = clone(task.smoother)
+                smoother.fit_structure(
+                    self._structure, decision, sample_strengths=strengths
+                )
+                soft_labels = smoother.smooth_fitted(y)
+        return TrainingSet(X, y, strengths, n_classes, self._fit_seed, soft_labels)
 
     def __call__(self, method: str, alpha: float, beta: float | None) -> Record:
         """Train one model, and measure it on validation and test rows."""
-        task = self.task
         started = time.perf_counter()
-        strengths = self.strengths(method, alpha, beta)
-        # One thread for BLAS: its sums depend on how many it has.
+        rows = self.training_set(method, alpha, beta)
+        test = self.task.test or self._take(self._test)
+        # One thread for BLAS, because its sums depend on the number of threads.
         with threadpool_limits(1, "blas"):
-            predict = task.train(
-                task.X[self.rows],
-                task.y[self.rows],
-                strengths,
-                task.n_classes,
-                self._fit_seed,
-            )
-            validation = _measure(
-                predict, task.X[self._validation], task.y[self._validation], task
-            )
-            test = _measure(predict, *self._test, task)
+            predict = self.task.train(rows)
+            validation = self._measure(predict, self._take(self._validation))
+            tested = self._measure(predict, test)
         return {
             "seed": self.seed,
             "method": method,
             "alpha": alpha,
             "beta": beta,
-            "mean_strength": float(strengths.mean()),
-            "strength_range": [float(strengths.min()), float(strengths.max())],
-            "n_train": len(self.rows),
+            "mean_strength": float(rows.strengths.mean()),
+            "strength_range": [
+                float(rows.strengths.min()),
+                float(rows.strengths.max()),
+            ],
+            "spread": "even" if rows.soft_labels is None else "overlap",
+            "n_train": len(rows.y),
             "n_validation": len(self._validation),
-            "n_test": len(self._test[1]),
+            "n_test": len(test[1]),
             "validation": validation,
-            "test": test,
+            "test": tested,
             "seconds": round(time.perf_counter() - started, 3),
         }
 
+    def _take(self, rows: NDArray[np.int64] | None) -> Rows:
+        return self.task.X[rows], self.task.y[rows]
 
-def _measure(
-    predict: Predictor, X: NDArray[Any], y: NDArray[np.int64], task: Task
-) -> dict[str, float]:
-    """Return the metrics of a model on some rows."""
-    probabilities = np.asarray(predict(X))
-    if probabilities.shape != (len(X), task.n_classes):
-        raise InvalidInputError(
-            f"classifier must predict {task.n_classes} probabilities for each of "
-            f"{len(X)} rows, got shape {probabilities.shape}"
-        )
-    return evaluate(y, probabilities)
+    def _measure(self, predict: Predictor, rows: Rows) -> dict[str, float]:
+        """Return the metrics of a model on some rows."""
+        probabilities = np.asarray(predict(rows[0]))
+        expected = (len(rows[0]), self.task.n_classes)
+        if probabilities.shape != expected:
+            raise InvalidInputError(
+                f"classifier must predict {expected[1]} probabilities for each of "
+                f"{expected[0]} rows, got shape {probabilities.shape}"
+            )
+        return evaluate(rows[1], probabilities)
 
 
 def _split(
@@ -183,7 +176,7 @@ def _split(
             ) from None
     if len(np.unique(task.y[rows[kept]])) < task.n_classes:
         raise InvalidInputError(
-            "the training rows of a split must have all classes; groups leave "
-            "some out, so there are too few groups of some class"
+            "the training rows of a split must have all classes; some class has too "
+            "few groups for that"
         )
     return np.sort(rows[kept]), np.sort(rows[held_out])

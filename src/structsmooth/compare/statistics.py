@@ -1,9 +1,9 @@
-"""Paired differences over seeds, with intervals that do not flatter.
+"""Paired differences over seeds, with intervals that are not too narrow.
 
 Random splits of the same data share most of their rows, so their differences are not
-independent and the usual standard error is too small. Nadeau and Bengio's correction
-[1]_ adds the ratio of test to training rows to ``1 / n_seeds``. Intervals hold for all
-metrics of a comparison at once (Bonferroni), since a verdict looks at all of them.
+independent and the usual standard error is too small. The correction of Nadeau and
+Bengio [1]_ adds the ratio of test to training rows to ``1 / n_seeds``. Intervals hold
+for all metrics of a comparison at once (Bonferroni), because the verdict uses them all.
 
 .. [1] C. Nadeau and Y. Bengio, "Inference for the Generalization Error", Machine
    Learning 52 (2003).
@@ -25,19 +25,15 @@ class Difference:
     Attributes
     ----------
     metric : str
-        Of all metrics, lower is better.
+        The metric; lower is better for all metrics.
     method, reference : str
         The difference is the method's value minus the reference's.
-    mean : float
-        Mean difference over the seeds.
-    low, high : float
-        Interval around it.
+    mean, low, high : float
+        Mean difference over the seeds, and the interval around it.
     relative : float or None
         Mean difference as a share of the reference's mean; None if that is 0.
-    n_lower, n_higher : int
-        Seeds on which the method was lower, and higher.
-    n_seeds : int
-        All seeds.
+    n_lower, n_higher, n_seeds : int
+        Seeds on which the method was lower, on which it was higher, and all seeds.
     """
 
     metric: str
@@ -61,6 +57,11 @@ class Difference:
         """Whether the whole interval is above 0: the method is worse."""
         return self.low > 0.0
 
+    @property
+    def is_decided(self) -> bool:
+        """Whether the method is better or worse: the interval does not contain 0."""
+        return self.is_lower or self.is_higher
+
 
 def paired_difference(
     metric: str,
@@ -73,34 +74,23 @@ def paired_difference(
     n_intervals: int,
     test_ratio: float,
 ) -> Difference:
-    """Return the difference of two methods on one metric.
+    """Return the difference of two methods on one metric, given its values by seed.
 
-    Parameters
-    ----------
-    metric, method, reference : str
-        Names.
-    values, reference_values : ndarray of shape (n_seeds,)
-        The metric of each, by seed.
-    confidence : float
-        That all ``n_intervals`` intervals hold.
-    n_intervals : int
-        Number of intervals that are looked at together.
-    test_ratio : float
-        Test rows for each training row if the splits are random, 0 if the test set is
-        always the same.
+    All ``n_intervals`` intervals hold together with the given confidence.
+    ``test_ratio`` is the number of test rows for each training row if the splits are
+    random, 0 if the test set is always the same.
     """
     difference = values - reference_values
     n = len(difference)
-    mean = float(difference.mean())
+    mean, base = float(difference.mean()), float(reference_values.mean())
     if not difference.any():
         half = 0.0
     elif not np.ptp(difference):
-        half = float("inf")  # the same on few seeds, as counts may be: no evidence
+        half = float("inf")  # counts may be equal on a few seeds: no evidence
     else:
         quantile = stats.t.ppf(1.0 - (1.0 - confidence) / (2.0 * n_intervals), n - 1)
         error = difference.std(ddof=1) * np.sqrt(1.0 / n + test_ratio)
         half = float(quantile * error)
-    base = float(reference_values.mean())
     return Difference(
         metric=metric,
         method=method,

@@ -1,34 +1,24 @@
-"""Any classifier as one function: features, labels and strengths in, a model out.
+"""Any classifier as one function: features, labels and strengths in, probabilities out.
 
-Whatever the way, strengths of 0 and strengths of nearly 0 must give the same model:
-else a comparison would credit smoothing with what only the way does. So copied rows are
-as many for all strengths, steps before the last one of a pipeline see rows as they are,
-and trees, which count rows whatever their weight, are fitted to soft labels directly.
+Strengths of 0 and strengths of nearly 0 must give the same model. Otherwise a
+comparison would credit smoothing with an effect of the way it is done. Therefore all
+strengths copy the same number of rows, the earlier steps of a pipeline see the original
+rows, and trees, which count rows whatever their weights, are fitted to soft labels.
 """
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone, is_classifier
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
+from sklearn import ensemble, tree
+from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
-from sklearn.tree import (
-    DecisionTreeClassifier,
-    DecisionTreeRegressor,
-    ExtraTreeClassifier,
-    ExtraTreeRegressor,
-)
 
 from structsmooth.boosting.fit import fit_smoothed, library_of
 from structsmooth.classifier import (
@@ -41,19 +31,36 @@ from structsmooth.compare.learners import make_learner
 from structsmooth.errors import InvalidInputError
 from structsmooth.labels.forms import smooth_labels
 
-# Features and class numbers, strengths, number of classes and seed to probabilities
-# of any other rows.
-Predictor = Callable[[Any], NDArray[np.float64]]
-Trainer = Callable[[Any, NDArray[np.int64], NDArray[np.float64], int, int], Predictor]
-
 REGRESSORS = {
-    DecisionTreeClassifier: DecisionTreeRegressor,
-    ExtraTreeClassifier: ExtraTreeRegressor,
-    ExtraTreesClassifier: ExtraTreesRegressor,
-    RandomForestClassifier: RandomForestRegressor,
+    tree.DecisionTreeClassifier: tree.DecisionTreeRegressor,
+    tree.ExtraTreeClassifier: tree.ExtraTreeRegressor,
+    ensemble.ExtraTreesClassifier: ensemble.ExtraTreesRegressor,
+    ensemble.RandomForestClassifier: ensemble.RandomForestRegressor,
 }
 # Parameters that change neither a model nor a result.
 IDLE = ("n_jobs", "thread_count", "verbose", "verbosity")
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSet:
+    """The rows of one fit; soft labels only if their mass is not spread evenly."""
+
+    X: Any
+    y: NDArray[np.int64]
+    strengths: NDArray[np.float64]
+    n_classes: int
+    seed: int
+    soft_labels: NDArray[np.float64] | None = None
+
+    def smoothed(self) -> NDArray[np.float64]:
+        """Return the soft label of each row."""
+        if self.soft_labels is not None:
+            return self.soft_labels
+        return smooth_labels(self.y, self.strengths, self.n_classes)
+
+
+Predictor = Callable[[Any], NDArray[np.float64]]  # from features to probabilities
+Trainer = Callable[[TrainingSet], Predictor]
 
 
 def trainer_of(classifier: Any) -> Trainer:
@@ -67,7 +74,7 @@ def trainer_of(classifier: Any) -> Trainer:
         )
     if not hasattr(classifier, "fit"):
         if callable(classifier):
-            return functools.partial(_train_by_call, classifier)
+            return partial(_train_by_call, classifier)
         raise InvalidInputError(
             "classifier must be a classifier or a function that trains one, got "
             f"{type(classifier).__name__}"
@@ -81,7 +88,7 @@ def trainer_of(classifier: Any) -> Trainer:
         last = last.steps[-1][1]
     if isinstance(last, SmoothedClassifier):
         raise InvalidInputError(
-            "classifier must not smooth by itself, got a SmoothedClassifier; give the "
+            "classifier must not smooth by itself, got a SmoothedClassifier; pass the "
             "classifier that it holds"
         )
     if not hasattr(classifier, "predict_proba"):
@@ -90,24 +97,32 @@ def trainer_of(classifier: Any) -> Trainer:
         )
     if isinstance(classifier, Pipeline):
         trainer_of(last)  # refuse at once what cannot be trained
-        return functools.partial(_train_pipeline, classifier)
+        return partial(_train_pipeline, classifier)
     if library_of(classifier) is not None:
-        return functools.partial(_train_boosting, classifier)
+        return partial(_train_boosting, classifier)
     if type(classifier) in REGRESSORS and classifier.class_weight is None:
-        return functools.partial(_train_trees, classifier)
+        return partial(_train_trees, classifier)
     check_takes_weights(classifier)
-    return functools.partial(_train_on_copies, classifier)
+    return partial(_train_on_copies, classifier)
 
 
-def _train_by_call(
-    function: Any,
-    X: Any,
-    y: NDArray[Any],
-    strengths: NDArray[Any],
-    n_classes: int,
-    seed: int,
-) -> Predictor:
-    model = function(X, y, strengths, n_classes=n_classes, random_state=seed)
+def takes_soft_labels(classifier: Any) -> bool:
+    """Return whether a classifier, or a function that trains one, takes soft labels."""
+    if classifier is None or hasattr(classifier, "fit"):
+        return True
+    return "soft_labels" in inspect.signature(classifier).parameters
+
+
+def _train_by_call(function: Any, rows: TrainingSet) -> Predictor:
+    spread = {} if rows.soft_labels is None else {"soft_labels": rows.soft_labels}
+    model = function(
+        rows.X,
+        rows.y,
+        rows.strengths,
+        n_classes=rows.n_classes,
+        random_state=rows.seed,
+        **spread,
+    )
     predict = getattr(model, "predict_proba", model)
     if not callable(predict):
         raise InvalidInputError(
@@ -117,80 +132,53 @@ def _train_by_call(
     return cast(Predictor, predict)
 
 
-def _train_pipeline(
-    pipeline: Pipeline,
-    X: Any,
-    y: NDArray[Any],
-    strengths: NDArray[Any],
-    n_classes: int,
-    seed: int,
-) -> Predictor:
-    copy = _seeded(pipeline, seed)
-    transformed, _ = fit_head(copy, X, y, {})
+def _train_pipeline(pipeline: Pipeline, rows: TrainingSet) -> Predictor:
+    copy = _seeded(pipeline, rows.seed)
+    transformed, _ = fit_head(copy, rows.X, rows.y, {})
     train = trainer_of(copy.steps[-1][1])
-    predict = train(transformed, y, strengths, n_classes, seed)
-    head = copy.steps[:-1]
+    predict = train(replace(rows, X=transformed))
 
-    def predict_rows(rows: Any) -> NDArray[np.float64]:
-        for _, step in head:
+    def predict_rows(X: Any) -> NDArray[np.float64]:
+        for _, step in copy.steps[:-1]:
             if step not in (None, "passthrough"):
-                rows = step.transform(rows)
-        return predict(rows)
+                X = step.transform(X)
+        return predict(X)
 
     return predict_rows
 
 
-def _train_boosting(
-    classifier: Any,
-    X: Any,
-    y: NDArray[Any],
-    strengths: NDArray[Any],
-    n_classes: int,
-    seed: int,
-) -> Predictor:
-    model = fit_smoothed(_seeded(classifier, seed), X, y, strengths, n_classes)
+def _train_boosting(classifier: Any, rows: TrainingSet) -> Predictor:
+    even = rows.soft_labels is None
+    model = fit_smoothed(
+        _seeded(classifier, rows.seed),
+        rows.X,
+        rows.y,
+        rows.strengths if even else None,
+        rows.n_classes,
+        soft_labels=rows.soft_labels,
+    )
     return model.predict_proba
 
 
-def _train_trees(
-    classifier: Any,
-    X: Any,
-    y: NDArray[Any],
-    strengths: NDArray[Any],
-    n_classes: int,
-    seed: int,
-) -> Predictor:
+def _train_trees(classifier: Any, rows: TrainingSet) -> Predictor:
     """Train on soft labels: their variance is the Gini impurity of hard ones."""
-    parameters = _seeded(classifier, seed).get_params(deep=False)
+    parameters = _seeded(classifier, rows.seed).get_params(deep=False)
     for name in ("class_weight", "criterion", "monotonic_cst"):
         parameters.pop(name, None)
     model = REGRESSORS[type(classifier)](**parameters)
-    model.fit(X, smooth_labels(y, strengths, n_classes))
+    model.fit(rows.X, rows.smoothed())
 
-    def predict(rows: Any) -> NDArray[np.float64]:
-        found = np.clip(model.predict(rows), 0.0, 1.0)
+    def predict(X: Any) -> NDArray[np.float64]:
+        found = np.clip(model.predict(X), 0.0, 1.0)
         return np.asarray(found / found.sum(axis=1, keepdims=True))
 
     return predict
 
 
-def _train_on_copies(
-    classifier: Any,
-    X: Any,
-    y: NDArray[Any],
-    strengths: NDArray[Any],
-    n_classes: int,
-    seed: int,
-) -> Predictor:
-    model = fit_expanded(
-        _seeded(classifier, seed),
-        X,
-        y,
-        smooth_labels(y, strengths, n_classes),
-        np.arange(n_classes),
-        {},
-        keep_empty=True,
-    )
+def _train_on_copies(classifier: Any, rows: TrainingSet) -> Predictor:
+    model = _seeded(classifier, rows.seed)
+    classes = np.arange(rows.n_classes)
+    fit_expanded(model, rows.X, rows.y, rows.smoothed(), classes, {}, keep_empty=True)
     return cast(Predictor, model.predict_proba)
 
 
@@ -203,25 +191,19 @@ def _seeded(classifier: Any, seed: int) -> Any:
         if name == "random_state" or name.endswith("__random_state")
     ]
     if not names and type(copy).__module__.startswith("catboost"):
-        names = ["random_seed"]  # which it does not list until it is set
+        names = ["random_seed"]  # which CatBoost does not list until it is set
     return copy.set_params(**dict.fromkeys(names, seed)) if names else copy
 
 
 def describe(thing: Any) -> str:
     """Return text that is the same in every process, and differs for other models."""
-    if thing is None or isinstance(thing, str | int | float | bool):
-        return repr(thing)
     if isinstance(thing, list | tuple):
         return f"[{', '.join(map(describe, thing))}]"
-    if isinstance(thing, BaseEstimator) or hasattr(thing, "get_params"):
+    if hasattr(thing, "get_params"):
         parameters = sorted(thing.get_params(deep=False).items())
-        values = [
-            f"{name}={describe(value)}"
-            for name, value in parameters
-            if name not in IDLE
-        ]
+        values = [f"{k}={describe(v)}" for k, v in parameters if k not in IDLE]
         return f"{type(thing).__qualname__}({', '.join(values)})"
-    if isinstance(thing, functools.partial):
+    if isinstance(thing, partial):
         options = sorted(thing.keywords.items())
         parts = [describe(thing.func), *map(describe, thing.args)]
         parts += [f"{name}={describe(value)}" for name, value in options]
@@ -234,7 +216,7 @@ def describe(thing: Any) -> str:
 
 
 def check_is_named(classifier: Any) -> None:
-    """Refuse what cannot be told from another one when it is met again in a file."""
+    """Refuse a classifier that a file of results could not tell from another one."""
     text = describe(classifier)
     if "<locals>" in text or "<lambda>" in text or " object at 0x" in text:
         raise InvalidInputError(

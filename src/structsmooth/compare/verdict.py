@@ -1,4 +1,4 @@
-"""What a comparison says, in words."""
+"""The findings and the verdict of a comparison, in words."""
 
 from __future__ import annotations
 
@@ -6,27 +6,16 @@ from collections.abc import Sequence
 
 from structsmooth.compare.statistics import Difference
 
-NAMES = {
-    "error": "error",
-    "nll": "NLL",
-    "brier": "Brier",
-    "ece": "ECE",
-    "ece_mass": "ECE (equal mass)",
-    "ece_classwise": "ECE (class-wise)",
-    "aurc": "AURC",
-    "e_aurc": "E-AURC",
-    "risk_at_80": "risk at 80 % coverage",
-}
+# The metrics that the verdict is based on, as people write them.
+NAMES = {"error": "error", "nll": "NLL", "brier": "Brier", "ece": "ECE", "aurc": "AURC"}
 
 
 def describe_pair(differences: Sequence[Difference]) -> str:
     """Return one sentence on a method against a reference, over some metrics."""
     first = differences[0]
-    undecided = [NAMES[d.metric] for d in differences if not _is_decided(d)]
-    parts = []
-    if undecided:
-        parts.append(f"no clear difference on {_listed(undecided)}")
-    parts += [_describe(d) for d in differences if _is_decided(d)]
+    undecided = [NAMES[d.metric] for d in differences if not d.is_decided]
+    parts = [f"no clear difference on {_listed(undecided)}"] if undecided else []
+    parts += [_describe(d) for d in differences if d.is_decided]
     return f"{first.method} against {first.reference}: {'; '.join(parts)}"
 
 
@@ -36,44 +25,37 @@ def conclude(
     against_shuffled: Sequence[Difference],
     uniform_against_none: Sequence[Difference],
 ) -> str:
-    """Return the verdict: whether to smooth here, and whether where matters."""
+    """Return the verdict: whether smoothing helps, and whether its place matters."""
+    sentences = []
     better, worse = _decided(against_none)
     if better and worse:
-        verdict = (
+        sentences.append(
             f"Structural smoothing is a trade here: better on {_listed(better)}, worse "
             f"on {_listed(worse)}."
         )
     elif better:
-        verdict = (
+        sentences.append(
             f"Structural smoothing helps here, on {_listed(better)}, with no clear "
             "harm."
         )
     elif worse:
-        verdict = f"Structural smoothing hurts here, on {_listed(worse)}."
+        sentences.append(f"Structural smoothing hurts here, on {_listed(worse)}.")
     else:
-        verdict = (
+        sentences.append(
             "Structural smoothing is not shown to help here: "
             f"{against_none[0].n_seeds} seeds show no clear difference from training "
             "without smoothing."
         )
-    if not better:
-        uniform_better, uniform_worse = _decided(uniform_against_none)
-        if uniform_better:
-            verdict += (
-                f" Uniform smoothing is better than none on {_listed(uniform_better)}"
-            )
-            verdict += f", worse on {_listed(uniform_worse)}." if uniform_worse else "."
-    return f"{verdict} {_does_structure_matter(against_uniform, against_shuffled)}"
+    uniform_better, uniform_worse = _decided(uniform_against_none)
+    if uniform_better and not better:
+        but = f", worse on {_listed(uniform_worse)}" if uniform_worse else ""
+        sentences.append(
+            f"Uniform smoothing is better than none on {_listed(uniform_better)}{but}."
+        )
 
-
-def _does_structure_matter(
-    against_uniform: Sequence[Difference], against_shuffled: Sequence[Difference]
-) -> str:
-    """Say whether it is the structure that counts, or smoothing of any kind."""
     better, worse = _decided(against_uniform)
     control_better, _ = _decided(against_shuffled)
     confirmed = [name for name in better if name in control_better]
-    sentences = []
     if confirmed:
         sentences.append(
             f"Where it smooths matters, on {_listed(confirmed)}: uniform and shuffled "
@@ -88,15 +70,11 @@ def _does_structure_matter(
         sentences.append(
             f"Uniform smoothing of the same mean is better on {_listed(worse)}."
         )
-    if not sentences:
+    if not better and not worse:
         sentences.append(
             "It is not shown to differ from uniform smoothing of the same mean."
         )
     return " ".join(sentences)
-
-
-def _is_decided(difference: Difference) -> bool:
-    return difference.is_lower or difference.is_higher
 
 
 def _decided(differences: Sequence[Difference]) -> tuple[list[str], list[str]]:
@@ -107,7 +85,7 @@ def _decided(differences: Sequence[Difference]) -> tuple[list[str], list[str]]:
 
 def _describe(d: Difference) -> str:
     word, count = ("lower", d.n_lower) if d.mean < 0.0 else ("higher", d.n_higher)
-    if d.relative is None or abs(d.relative) > 10.0:  # a share of next to nothing
+    if d.relative is None or abs(d.relative) > 10.0:  # the reference is almost 0
         by = f"{abs(d.mean):.3g}"
     elif abs(d.relative) < 0.005:
         by = "less than 1 %"
@@ -117,6 +95,5 @@ def _describe(d: Difference) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    if len(names) == 1:
-        return names[0]
-    return f"{', '.join(names[:-1])} and {names[-1]}"
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last

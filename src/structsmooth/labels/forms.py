@@ -15,7 +15,7 @@ def smooth_labels(
     n_classes: int,
     spread: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
-    """Return soft labels: ``1 - a`` on the own class, ``a / (K-1)`` on the others.
+    """Return (n, K) soft labels: ``1 - a`` on the own class, ``a / (K-1)`` on others.
 
     Parameters
     ----------
@@ -28,11 +28,6 @@ def smooth_labels(
     spread : array-like of shape (K, K) or (n, K), optional
         Shares of the mass that each other class gets, by own class or by sample: no
         less than 0, with a sum of 1, and 0 on the own class. Even ones by default.
-
-    Returns
-    -------
-    ndarray of shape (n, K)
-        Rows sum to 1.
 
     Examples
     --------
@@ -97,21 +92,10 @@ def flip_labels(
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Class numbers 0 to K - 1.
-    strengths : float or array-like of shape (n,)
-        Strength of all samples, or of each.
-    n_classes : int
-        Number of classes K.
+    y, strengths, n_classes, spread
+        As for `smooth_labels`.
     random_state : int, Generator or None
         Seed.
-    spread : array-like of shape (K, K) or (n, K), optional
-        As for `smooth_labels`.
-
-    Returns
-    -------
-    ndarray of shape (n,), int64
-        Class numbers.
 
     Examples
     --------
@@ -148,16 +132,7 @@ def expand_rows(
     ``weights[i]`` has the same loss as training on the soft labels. Labels of
     weight 0 are left out, so unsmoothed samples stay one row.
 
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        Class numbers 0 to K - 1.
-    strengths : float or array-like of shape (n,)
-        Strength of all samples, or of each.
-    n_classes : int
-        Number of classes K.
-    spread : array-like of shape (K, K) or (n, K), optional
-        As for `smooth_labels`.
+    The parameters are those of `smooth_labels`.
 
     Returns
     -------

@@ -1,5 +1,4 @@
-"""Data larger than memory on one machine: read in pieces, spilled per cluster.
+"""Data larger than memory on one machine: read in pieces, sorted by cluster on disk.
 
-The steps are those of `StructuralSmoother.fit`, with the same reductions, clusters,
-trees, bounds and strengths; only the rows pass through a few at a time.
+The stages are those of `StructuralSmoother.fit`, and so are the results.
 """

@@ -1,54 +1,45 @@
-"""The line of `StructuralSmoother.fit`, with the rows passing by in pieces."""
+"""The stages of `StructuralSmoother.fit` for rows that are read in pieces."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import NDArray
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
-from structsmooth.cluster.regions import (
-    Regions,
-    merge_small,
-    resolve_min_size,
-    resolve_n_clusters,
-    seed_of,
-)
+from structsmooth.cluster.clusterers import resolve_n_clusters, seed_of
+from structsmooth.cluster.regions import merge_small, resolve_min_size
 from structsmooth.errors import InvalidParameterError
 from structsmooth.io.codec import assigner_from_arrays, assigner_to_arrays
 from structsmooth.io.paths import check_target
-from structsmooth.outofcore.chunks import ROWS, Labels, open_data
-from structsmooth.outofcore.moments import find_moments, reduction_from
 from structsmooth.outofcore.plan import Plan, memory_limit
-from structsmooth.outofcore.regions import assign_block, fit_assigner
 from structsmooth.outofcore.request import Request
 from structsmooth.outofcore.result import write_result
 from structsmooth.outofcore.rows import Rows
+from structsmooth.outofcore.sources import ROWS, Labels, open_data
 from structsmooth.outofcore.spill import Spill
-from structsmooth.outofcore.trees import (
-    FEATURES,
-    Sorted,
+from structsmooth.outofcore.stages import (
+    SORTED_ROWS,
+    BlockMoments,
+    assign_rows,
     bound_regions,
-    sort_piece,
+    fit_assigner,
     sort_rows,
 )
-from structsmooth.reduce import is_transformer
+from structsmooth.reduce import is_transformer, reduce_linearly
 from structsmooth.settings import check_settings
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.structure import Structure
 from structsmooth.support.progress import Progress
 from structsmooth.support.validation import check_label_structure
 
-SEED, MOMENTS, ASSIGNER = "seed.npz", "moments.npz", "clusters.npz"
-CLUSTERS, SIZES = "clusters.bin", "sizes.npz"
+SEED, ASSIGNER, SIZES = "seed.npz", "clusters.npz", "sizes.npz"
 
 
 def fit_out_of_core(
@@ -65,10 +56,10 @@ def fit_out_of_core(
 ) -> StructuralSmoother:
     """Fit data larger than memory, and write the result to a directory.
 
-    The rows are read in pieces, sorted by cluster on disk, and one cluster after the
-    other gets its tree. Given the same clusters the strengths are those of
-    `StructuralSmoother.fit` to the last bit. If it is interrupted, the same call
-    resumes.
+    The rows are read in pieces and sorted by cluster on disk; then the tree of one
+    cluster after the other is built. Given the same clusters, the strengths are those
+    of `StructuralSmoother.fit` to the last bit. After an interruption, the same call
+    resumes the fit.
 
     Parameters
     ----------
@@ -90,15 +81,17 @@ def fit_out_of_core(
         unless all its cells are numbers.
     smoother : StructuralSmoother, optional
         Settings. It is cloned; its reducer and clusterer must be given by name, and
-        ``regions="point"``, which compares all rows, is not possible.
+        ``regions="point"`` and ``ignore_suspects=True``, which compare all rows, are
+        not possible.
     max_memory : int or str, optional
         Limit on the resident memory of this process, in bytes or such as "4GB". By
-        default half of the machine's. The result does not depend on it, unless so
-        little is given that the sample for clustering is drawn differently: below
-        some 32 bytes a row.
+        default half of the machine's. The result does not depend on it, unless it
+        allows less than about 32 bytes for each row: then the sample for clustering
+        is drawn differently.
     spill : path-like, optional
-        Directory for what does not fit into memory, about as much as the data take
-        (a table twice); deleted at the end. By default ``output`` with ".spill" added.
+        Directory for what does not fit into memory: about as much as the data, twice
+        that for a table. It is deleted at the end. By default ``output`` with ".spill"
+        added.
 
     Returns
     -------
@@ -134,7 +127,7 @@ def fit_out_of_core(
     settings = {k: repr(v) for k, v in smoother.get_params(deep=False).items()}
     for name in ("n_jobs", "verbose", "random_state"):
         del settings[name]
-    if not hasattr(smoother.random_state, "randint"):  # a generator moves on
+    if not hasattr(smoother.random_state, "randint"):  # a generator's state changes
         settings["random_state"] = repr(smoother.random_state)
     identity = {**request.identity(), "settings": settings}
     with (
@@ -145,10 +138,10 @@ def fit_out_of_core(
     ):
         warnings.simplefilter("always")
         try:
-            labels_of = _fit(smoother, request, limit, store, progress)
+            coded_labels = _fit(smoother, request, limit, store, progress)
         except (ValueError, ImportError):
-            # Data, settings or packages must change, so there is nothing to resume;
-            # but with more memory there is, once the clusters are found.
+            # Data, settings or packages must change, so nothing can be resumed, unless
+            # the clusters are found: then the memory limit may be what must change.
             if not store.has(SIZES):
                 store.remove()
             raise
@@ -156,7 +149,7 @@ def fit_out_of_core(
             notes = list(
                 dict.fromkeys(" ".join(str(w.message).split()) for w in caught)
             )
-            write_result(smoother, target, store, labels_of, notes, limit, request)
+            write_result(smoother, target, store, coded_labels, notes, limit, request)
         store.remove()
     for note in caught:
         warnings.warn(note.message, stacklevel=2)
@@ -164,16 +157,15 @@ def fit_out_of_core(
 
 
 def _check_settings(smoother: StructuralSmoother) -> None:
-    if smoother.regions == "point":
-        raise InvalidParameterError(
-            "regions='point' compares every row with all others and so needs them in "
-            "memory; out of core only regions='cluster' is possible"
-        )
-    if smoother.ignore_suspects:
-        raise InvalidParameterError(
-            "ignore_suspects=True compares every row with all others and so needs them "
-            "in memory; expected ignore_suspects=False out of core"
-        )
+    for name, refused, expected in (
+        ("regions", "point", "cluster"),
+        ("ignore_suspects", True, False),
+    ):
+        if getattr(smoother, name) == refused:
+            raise InvalidParameterError(
+                f"{name}={refused!r} compares every row with all others and so needs "
+                f"them in memory; expected {name}={expected!r} out of core"
+            )
     for name in ("reducer", "clusterer"):
         value = getattr(smoother, name)
         if is_transformer(value) or hasattr(value, "fit_predict"):
@@ -190,76 +182,55 @@ def _fit(
     spill: Spill,
     progress: Progress,
 ) -> Labels:
-    """Fit; what needs the rows is done once and kept in the spill directory."""
+    """Fit the smoother; what needs the rows is done once and kept on disk."""
     with progress.stage("read"):
         source, labels = open_data(request, spill)
     check_label_structure(labels.classes, labels.counts)
-    n_classes = len(labels.classes)
-    check_settings(
-        smoother.get_params(deep=False), n_classes, (source.n_rows, source.n_features)
-    )
-    plan = Plan.make(limit, source.n_features)
-    if not spill.has(SEED):
-        seed = seed_of(smoother.random_state)
-        spill.keep(SEED, seed=-1 if seed is None else seed)
-    kept_seed = int(spill.kept(SEED)["seed"])
-    seed = None if kept_seed < 0 else kept_seed
-
+    n_rows, n_classes = source.n_rows, len(labels.classes)
+    settings = smoother.get_params(deep=False)
+    check_settings(settings, n_classes, (n_rows, source.n_features))
+    seed = _kept_seed(smoother, spill)
     n_jobs = effective_n_jobs(smoother.n_jobs)
-    rows = Rows(source, plan, n_jobs)
+    rows = Rows(source, Plan.make(limit, source.n_features), n_jobs)
     with progress.stage("reduce"):
-        if not spill.has(MOMENTS):
-            found = find_moments(
-                rows.checked,
-                rows.raw,
-                rows.dtype,
-                smoother.reducer,
-                smoother.n_components,
-            )
-            spill.keep(MOMENTS, **found)
-        rows.reduction = reduction_from(
-            spill.kept(MOMENTS), smoother.reducer, smoother.n_components
+        rows.reduction = reduce_linearly(
+            BlockMoments(rows, spill), smoother.reducer, smoother.n_components
         )
     with progress.stage("cluster"):
-        if not spill.has(ASSIGNER):
-            assigner = fit_assigner(
-                rows.reduced,
-                source.n_rows,
-                rows.width,
-                smoother.clusterer,
-                resolve_n_clusters(
-                    smoother.n_clusters, source.n_rows, n_classes, smoother.clusterer
-                ),
-                seed,
-                plan,
-            )
-            spill.keep(ASSIGNER, **assigner_to_arrays(assigner))
-        assigner = assigner_from_arrays(spill.kept(ASSIGNER))
+        n_clusters = resolve_n_clusters(
+            smoother.n_clusters, n_rows, n_classes, smoother.clusterer
+        )
+        kept = spill.once(
+            ASSIGNER,
+            lambda: assigner_to_arrays(
+                fit_assigner(rows, smoother.clusterer, n_clusters, seed)
+            ),
+        )
+        assigner = assigner_from_arrays(kept)
     with progress.stage("assign", rows.n_blocks) as stage:
-        if not spill.has(SIZES):
-            _assign(rows, assigner, spill, stage)
-        found = spill.kept(SIZES)
+        kept = spill.once(SIZES, lambda: assign_rows(rows, assigner, spill, stage))
+        sizes = kept["sizes"]
         regions = merge_small(
             assigner,
-            found["sizes"],
-            found["sums"] / np.maximum(found["sizes"], 1.0)[:, np.newaxis],
+            sizes,
+            kept["sums"] / np.maximum(sizes, 1.0)[:, np.newaxis],
             resolve_min_size(smoother.min_cluster_size, n_classes),
         )
-    sizes = np.bincount(
-        regions.region_of_cluster[found["sizes"] > 0],
-        weights=found["sizes"][found["sizes"] > 0],
+    is_used = sizes > 0
+    region_sizes = np.bincount(
+        regions.region_of_cluster[is_used], weights=sizes[is_used]
     ).astype(np.int64)
-    itemsize = rows.dtype.itemsize
-    at_once = plan.trees_at_once(sizes.tolist(), rows.width, itemsize, n_jobs)
+    at_once = rows.plan.trees_at_once(
+        region_sizes.tolist(), rows.width, rows.dtype.itemsize, n_jobs
+    )
     with progress.stage("sort", rows.n_pieces) as stage:
-        if not spill.has(FEATURES):
-            pieces = _sorted_pieces(rows, labels, regions, spill, stage)
-            sort_rows(spill, pieces, sizes, rows.width, rows.dtype)
-            spill.discard(ROWS)  # of a table; what follows needs the sorted rows only
-    with progress.stage("spanning trees", len(sizes)) as stage:
+        if not spill.has(SORTED_ROWS):
+            sort_rows(spill, rows, labels, regions, region_sizes, stage)
+            spill.discard(ROWS)  # of a table; only the sorted rows are needed now
+    with progress.stage("spanning trees", len(region_sizes)) as stage:
         bounds = bound_regions(
             spill,
-            sizes,
+            region_sizes,
             rows.width,
             rows.dtype,
             at_once=at_once,
@@ -272,42 +243,18 @@ def _fit(
         )
     smoother.fit_structure(
         Structure(
-            classes=labels.classes,
-            n_features=source.n_features,
-            reduction=rows.reduction,
-            regions=regions,
-            cluster_bounds=tuple(bounds),
+            labels.classes, source.n_features, rows.reduction, regions, tuple(bounds)
         )
     )
     return labels
 
 
-def _assign(rows: Rows, assigner: Any, spill: Spill, stage: Any) -> None:
-    """Write the cluster of each row, then how many each has, and their sum."""
-    sizes = np.zeros(assigner.n_clusters)
-    sums = np.zeros((assigner.n_clusters, rows.width))
-    with spill.writing(CLUSTERS) as stream:
-        for found in rows.reduced(partial(assign_block, assigner)):
-            stream.write(found.labels.data)
-            sizes[found.present] += found.sizes
-            sums[found.present] += found.sums
-            stage.advance()
-    spill.keep(SIZES, sizes=sizes, sums=sums)
+def _kept_seed(smoother: StructuralSmoother, spill: Spill) -> int | None:
+    """Return the seed of the fit, which is drawn once even if the fit is resumed."""
 
+    def draw() -> dict[str, int]:
+        seed = seed_of(smoother.random_state)
+        return {} if seed is None else {"seed": seed}
 
-def _sorted_pieces(
-    rows: Rows, labels: Labels, regions: Regions, spill: Spill, stage: Any
-) -> Iterator[Sorted]:
-    def sort(start: int, blocks: list[NDArray[Any]]) -> Sorted:
-        stop = start + sum(map(len, blocks))
-        clusters = spill.read(CLUSTERS, np.int32, start, stop)
-        return sort_piece(
-            np.concatenate(blocks),
-            labels.read(start, stop),
-            regions.region_of_cluster[clusters],
-            regions.n_regions,
-        )
-
-    for piece in rows.pieces(sort):
-        yield piece
-        stage.advance()
+    kept = spill.once(SEED, draw)
+    return int(kept["seed"]) if kept else None

@@ -1,4 +1,4 @@
-"""How much may be in memory at once, and what follows from it."""
+"""How much memory a fit may take, and how many rows that allows at a time."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from structsmooth.errors import InvalidInputError, InvalidParameterError
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-# Numbers in a block. Sums are taken block by block, so a block depends on the width of
-# the data only: another memory limit gives the same bits.
+# Numbers in a block. Sums are taken block by block, so the size of a block depends on
+# the width of the data only: another memory limit gives the same bits.
 BLOCK_NUMBERS = 2**20
 LEAST_BLOCK_ROWS = 256
-# What compiled kernels, the allocator and small arrays take beside the planned ones.
+# What compiled kernels, the allocator and small arrays take beside the planned rows.
 RESERVE = 250 * 10**6
 # Larger pieces than this save no time.
 MOST_PIECE_BYTES = 512 * 10**6
-# Without a way to ask the machine.
+# Assumed if the machine does not tell.
 USUAL_MEMORY = 8 * 10**9
 
 
 def parse_size(size: Any) -> int:
-    """Return a number of bytes, given as one or as text such as "4GB" or "512 MiB"."""
+    """Return the bytes of a size such as "4GB", "512 MiB" or 4000000000."""
     if isinstance(size, numbers.Integral) and int(size) > 1:
         return int(size)
     if isinstance(size, str):
@@ -43,7 +43,7 @@ def parse_size(size: Any) -> int:
 
 
 def show_size(n_bytes: float) -> str:
-    """Return a number of bytes in words."""
+    """Return a number of bytes as text."""
     for unit, factor in (("GB", 1e9), ("MB", 1e6)):
         if n_bytes >= factor:
             return f"{n_bytes / factor:.3g} {unit}"
@@ -51,7 +51,7 @@ def show_size(n_bytes: float) -> str:
 
 
 def memory_limit(max_memory: int | str | None) -> int:
-    """Return a limit in bytes, by default half of what machine or container has."""
+    """Return a limit in bytes, by default half of the machine's or container's."""
     if max_memory is not None:
         return parse_size(max_memory)
     total = USUAL_MEMORY
@@ -65,41 +65,33 @@ def memory_limit(max_memory: int | str | None) -> int:
 
 def peak_memory() -> int:
     """Return the largest resident memory that this process has had, 0 if unknown."""
-    with contextlib.suppress(OSError, StopIteration):
-        lines = Path("/proc/self/status").read_text().splitlines()
-        line = next(line for line in lines if line.startswith("VmHWM:"))
-        return int(line.split()[1]) * 1024
+    peak = _proc_memory("VmHWM")
+    if peak:
+        return peak
     try:
         import resource
     except ImportError:
         return 0
-    # This one counts what the process was before it became Python, too.
+    # This peak includes the process from before it became Python.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-def _memory_now() -> int:
-    try:
-        text = Path("/proc/self/statm").read_text()
-    except OSError:
-        return peak_memory() or RESERVE
-    return int(text.split()[1]) * os.sysconf("SC_PAGE_SIZE")
+def _proc_memory(field: str) -> int:
+    """Return a number of bytes that Linux knows of this process, else 0."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith(field):
+                return int(line.split()[1]) * 1024
+    return 0
 
 
 @dataclass(frozen=True)
 class Plan:
     """What a memory limit allows.
 
-    Attributes
-    ----------
-    limit : int
-        Bytes that the process may have resident.
-    free : int
-        What of them is left for rows.
-    block_rows : int
-        Rows that are computed with at once.
-    piece_rows : int
-        Rows that are read at once: whole blocks.
+    The process may have ``limit`` bytes resident, of which ``free`` are left for rows.
+    A piece is what is read at once, and consists of blocks that are computed with.
     """
 
     limit: int
@@ -109,11 +101,11 @@ class Plan:
 
     @classmethod
     def make(cls, limit: int, n_features: int) -> Plan:
-        """Plan for rows of so many features, or say how much is needed."""
+        """Return a plan for rows with this many features, or refuse the limit."""
         block_rows = max(LEAST_BLOCK_ROWS, BLOCK_NUMBERS // n_features)
-        # As they lie in the file, as numbers, centered, and reduced.
+        # As they are in the file, as floating-point numbers, centered, and reduced.
         row_bytes = 4 * 8 * n_features + 64
-        taken = _memory_now() + RESERVE
+        taken = (_proc_memory("VmRSS") or peak_memory() or RESERVE) + RESERVE
         free = limit - taken
         if free < 3 * block_rows * row_bytes:
             needed = taken + 3 * block_rows * row_bytes
@@ -126,34 +118,32 @@ class Plan:
         return cls(limit, free, block_rows, piece_rows)
 
     def blocks_at_once(self, n_jobs: int, n_features: int) -> int:
-        """Return how many threads may work on blocks, each with two more waiting."""
+        """Return how many threads may work on blocks if each has two more waiting."""
         block_bytes = 4 * 8 * n_features * self.block_rows
         return max(1, min(n_jobs, self.free // 3 // (3 * block_bytes)))
 
     def trees_at_once(
         self, sizes: list[int], n_features: int, itemsize: int, n_jobs: int
     ) -> int:
-        """Return how many of the largest clusters fit into memory side by side."""
+        """Return how many of the largest clusters fit into memory together."""
         need = tree_bytes(max(sizes), n_features, itemsize)
-        if need > self.free:
-            raise InvalidInputError(
-                f"the largest cluster has {max(sizes)} rows, whose tree needs about "
-                f"{show_size(need)} beside the {show_size(self.limit - self.free)} in "
-                f"use, and max_memory is {show_size(self.limit)}: give more memory, or "
-                "more clusters with n_clusters"
-            )
+        self.require(
+            need,
+            f"the largest cluster has {max(sizes)} rows, whose tree",
+            ": give more memory, or more clusters with n_clusters",
+        )
         return max(1, min(n_jobs, len(sizes), self.free // need))
 
-    def require(self, n_bytes: int, what: str) -> None:
-        """Refuse what does not fit."""
+    def require(self, n_bytes: int, what: str, remedy: str = "") -> None:
+        """Refuse to go on if ``what`` does not fit into memory."""
         if n_bytes > self.free:
             raise InvalidInputError(
                 f"{what} needs about {show_size(n_bytes)} beside the "
                 f"{show_size(self.limit - self.free)} in use, and max_memory is "
-                f"{show_size(self.limit)}"
+                f"{show_size(self.limit)}{remedy}"
             )
 
 
 def tree_bytes(n_rows: int, n_features: int, itemsize: int) -> int:
-    """Return about what a cluster and its tree take; measured, with a margin."""
+    """Return the memory of a cluster and its tree, as measured, with a margin."""
     return int(1.25 * n_rows * ((16 + itemsize) * n_features + 300)) + 10**7

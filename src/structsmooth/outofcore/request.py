@@ -1,4 +1,4 @@
-"""What the user wants fitted: files, columns, labels; checked and told apart."""
+"""What the user asks to be fitted: data, columns and labels, checked."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from typing import Any
 import numpy as np
 
 from structsmooth.errors import FileFormatError, FileOptionError
+from structsmooth.io.atomic import reading
 from structsmooth.io.paths import KINDS, check_is_file
 
 TEXT_TABLES = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 PARQUET = (".parquet", ".pq")
-# Rows of an array that stand for all when it is asked whether it is the same.
-WITNESSES = 1000
-# What a fit in memory takes at most, as a multiple of the file, and beside it.
+# How many rows of an array are compared to tell whether it is the same as before.
+COMPARED_ROWS = 1000
+# What a fit in memory takes at most: a multiple of the file's size, plus a constant.
 TIMES_IN_MEMORY = {".npy": 5, ".gz": 20, ".parquet": 10, ".pq": 10, "": 4}
 BASE_MEMORY = 400 * 10**6
 
 
 @dataclass(frozen=True)
 class Request:
-    """Data and labels, in the words of `read_dataset`; data may also be an array."""
+    """Data and labels, as for `read_dataset`; both may also be arrays."""
 
     data: Any
     label: str | None = None
@@ -33,21 +34,25 @@ class Request:
 
     @property
     def path(self) -> Path | None:
-        """The file or directory, if it is one."""
+        """The file or directory, unless the data are an array."""
         return Path(self.data) if isinstance(self.data, str | Path) else None
 
     @property
+    def name(self) -> str:
+        """What messages and the summary call the data."""
+        return "X" if self.path is None else self.path.name
+
+    @property
     def is_table(self) -> bool:
-        """Whether the data are tables, whose columns have units of their own."""
-        return self.path is not None and self.path.suffix.lower() not in (
-            ".npy",
-            ".npz",
-        )
+        """Whether the data have columns, with names and units of their own."""
+        arrays = (".npy", ".npz")
+        return self.path is not None and self.path.suffix.lower() not in arrays
 
     def exceeds(self, limit: int) -> bool:
-        """Whether a fit in memory would take more; measured, by the size on disk.
+        """Whether a fit in memory would take more than the limit.
 
-        An npz cannot be read in pieces, so there is no choice.
+        This is estimated from the size on disk. An npz cannot be read in pieces and so
+        never exceeds.
         """
         if self.path is None or self.path.name.lower().endswith(".npz"):
             return False
@@ -57,11 +62,6 @@ class Request:
         name = self.path.name.lower()
         times = next(t for end, t in TIMES_IN_MEMORY.items() if name.endswith(end))
         return self.path.stat().st_size * times + BASE_MEMORY > limit
-
-    @property
-    def name(self) -> str:
-        """What to call the data."""
-        return "X" if self.path is None else self.path.name
 
     def check(self) -> None:
         """Refuse what cannot be read in pieces, before any work is done."""
@@ -77,22 +77,22 @@ class Request:
             raise FileOptionError(f"{self.name} has no labels: give them with --labels")
 
     def identity(self) -> dict[str, Any]:
-        """Return what tells these data from others: names, sizes, dates, witnesses."""
+        """Return what distinguishes these data and columns from others, for JSON."""
         return {
-            "data": _traces(self.data),
-            "labels": None if self.labels is None else _traces(self.labels),
+            "data": _fingerprint(self.data),
+            "labels": None if self.labels is None else _fingerprint(self.labels),
             "columns": [self.label, list(self.drop), self.header],
         }
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return the files that a path stands for, in a fixed order."""
+    """Return the file, or the parquet files of a directory in a fixed order."""
     if path.is_dir():
         files = sorted(
             file
             for file in path.rglob("*")
             if file.name.lower().endswith(PARQUET)
-            and not file.name.startswith(("_", "."))  # as Spark and Arrow have it
+            and not file.name.startswith(("_", "."))  # as in Spark and Arrow
         )
         if not files:
             raise FileFormatError(f"{path} is a directory without parquet files")
@@ -111,18 +111,16 @@ def files_of(path: Path) -> list[Path]:
     return [path]
 
 
-def _traces(data: Any) -> list[Any]:
+def _fingerprint(data: Any) -> list[Any]:
+    """Return names, sizes and dates of files, or a checksum of some rows."""
     if isinstance(data, str | Path):
         path = Path(data)
-        files = files_of(path) if path.is_dir() else [path]
-        try:
+        with reading(path):
+            files = files_of(path) if path.is_dir() else [path]
             facts = [(file, file.stat()) for file in files]
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise FileFormatError(f"cannot read {path}: {reason}") from None
         return [[str(f.absolute()), s.st_size, s.st_mtime_ns] for f, s in facts]
     array = data if hasattr(data, "shape") else np.asarray(data)
-    places = np.unique(np.linspace(0, len(array) - 1, WITNESSES).astype(np.int64))
-    rows = np.asarray(array[places])
+    chosen = np.linspace(0, len(array) - 1, COMPARED_ROWS).astype(np.int64)
+    rows = np.asarray(array[np.unique(chosen)])
     content = repr(rows.tolist()).encode() if rows.dtype.hasobject else rows.tobytes()
     return [str(array.dtype), list(array.shape), zlib.crc32(content)]

@@ -1,4 +1,4 @@
-"""The result of a fit out of core: the files of `write_results`, row by row."""
+"""The result of a fit out of core: the files of `write_results`, piece by piece."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from structsmooth.io.results import (
 from structsmooth.io.store import FILE_NAME
 from structsmooth.labels.forms import smooth_labels
 from structsmooth.labels.spread import spread_of
-from structsmooth.outofcore.chunks import Labels
 from structsmooth.outofcore.plan import peak_memory
 from structsmooth.outofcore.request import Request
+from structsmooth.outofcore.sources import Labels
 from structsmooth.outofcore.spill import Spill
+from structsmooth.outofcore.stages import CLUSTERS
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.support.parallel import side_by_side
 
-CLUSTERS = "clusters.bin"  # of each row, in the spill directory
-# Soft labels at a time.
-WRITE_NUMBERS = 2**19
+# Numbers in a piece of the soft labels.
+PIECE_NUMBERS = 2**19
 
 
 def write_result(
@@ -51,7 +51,7 @@ def write_result(
         names = _write_rows(directory, smoother, spill, labels)
         _map_rows(smoother, directory)
         smoother.save(directory / FILE_NAME)
-        _map_rows(smoother, None)  # a mapped file cannot be moved everywhere
+        _map_rows(smoother, None)  # some systems cannot move a mapped file
         write_cluster_table(directory, smoother)
         summary["memory"] = {"limit": limit, "peak": peak_memory()}
         return [*names, "clusters.csv", FILE_NAME]
@@ -61,6 +61,7 @@ def write_result(
 
 
 def _map_rows(smoother: StructuralSmoother, directory: Path | None) -> None:
+    """Let the smoother map clusters and strengths from a directory, or from none."""
     clusters: NDArray[Any] = np.empty(0, dtype=np.int32)
     strengths: NDArray[Any] = np.empty(0)
     if directory is not None:
@@ -78,49 +79,49 @@ def _map_rows(smoother: StructuralSmoother, directory: Path | None) -> None:
 def _write_rows(
     directory: Path, smoother: StructuralSmoother, spill: Spill, labels: Labels
 ) -> list[str]:
-    """Write what has a value for each row, a piece at a time."""
+    """Write the arrays that have an entry for each row, and return their names."""
     n_rows, n_classes = labels.n_rows, len(smoother.classes_)
-    shapes: dict[str, tuple[tuple[int, ...], Any]] = {
-        "strengths.npy": ((n_rows,), np.float64),
-        "clusters.npy": ((n_rows,), np.int32),
-        "labels.npy": ((n_rows,), np.int64),
+    types: dict[str, Any] = {
+        "strengths.npy": np.float64,
+        "clusters.npy": np.int32,
+        "labels.npy": np.int64,
     }
     if n_rows * n_classes * 4 <= LARGEST_SOFT_LABELS:
-        shapes["soft_labels.npy"] = ((n_rows, n_classes), np.float32)
+        types["soft_labels.npy"] = np.float32
+    step = max(1, PIECE_NUMBERS // n_classes)
+
+    def values_of(start: int) -> dict[str, NDArray[Any]]:
+        stop = min(start + step, n_rows)
+        coded = labels.read(start, stop)
+        clusters = spill.read(CLUSTERS, np.int32, start, stop)
+        region = smoother.structure_.regions.region_of_cluster[clusters]
+        strengths = smoother.strengths_[region]
+        values = {
+            "strengths.npy": strengths,
+            "clusters.npy": region,
+            "labels.npy": coded,
+        }
+        if "soft_labels.npy" in types:
+            spread = None
+            if smoother.spread == "overlap":
+                spread = spread_of(smoother.structure_, coded, Place(region))
+            soft = smooth_labels(coded, strengths, n_classes, spread)
+            values["soft_labels.npy"] = soft
+        return {name: values[name].astype(dtype) for name, dtype in types.items()}
+
+    n_jobs = min(2, effective_n_jobs(smoother.n_jobs))
+    pieces = side_by_side(
+        values_of, range(0, n_rows, step), n_jobs, share_memory=True, ahead=1
+    )
     with contextlib.ExitStack() as stack:
-        streams = {}
-        for name, (shape, dtype) in shapes.items():
-            streams[name] = stack.enter_context((directory / name).open("wb"))
-            header = {
-                "descr": np.lib.format.dtype_to_descr(np.dtype(dtype)),
-                "fortran_order": False,
-                "shape": shape,
-            }
-            np.lib.format.write_array_header_1_0(streams[name], header)
-
-        def values_of(start: int) -> dict[str, NDArray[Any]]:
-            stop = min(start + step, n_rows)
-            coded = labels.read(start, stop)
-            clusters = spill.read(CLUSTERS, np.int32, start, stop)
-            region = smoother.structure_.regions.region_of_cluster[clusters]
-            values = {
-                "strengths.npy": smoother.strengths_[region],
-                "clusters.npy": region,
-                "labels.npy": coded,
-            }
-            if "soft_labels.npy" in shapes:
-                spread = None
-                if smoother.spread == "overlap":
-                    spread = spread_of(smoother.structure_, coded, Place(region))
-                values["soft_labels.npy"] = smooth_labels(
-                    coded, values["strengths.npy"], n_classes, spread
-                )
-            return {n: values[n].astype(dtype) for n, (_, dtype) in shapes.items()}
-
-        step = max(1, WRITE_NUMBERS // n_classes)
-        two = min(2, effective_n_jobs(smoother.n_jobs))
-        starts = range(0, n_rows, step)
-        for values in side_by_side(values_of, starts, two, share_memory=True, ahead=1):
-            for name, array in values.items():
+        streams = {
+            name: stack.enter_context((directory / name).open("wb")) for name in types
+        }
+        for i, piece in enumerate(pieces):
+            for name, array in piece.items():
+                if i == 0:
+                    header = np.lib.format.header_data_from_array_1_0(array)
+                    header["shape"] = (n_rows, *array.shape[1:])
+                    np.lib.format.write_array_header_1_0(streams[name], header)
                 streams[name].write(array.data)
-    return list(shapes)
+    return list(types)

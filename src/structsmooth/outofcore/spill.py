@@ -1,7 +1,7 @@
-"""A directory that holds what does not fit into memory, and where a fit resumes.
+"""A directory for what does not fit into memory, from which a fit can resume.
 
-Every file is complete or not there: it is written as ``.part`` and renamed. A manifest
-says which data and settings it belongs to, and a lock that a fit is at work in it.
+A file is written as ``.part`` and renamed, so that it is complete or not there. The
+manifest records data and settings, and a lock keeps other fits away.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import contextlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -26,15 +26,7 @@ PART = ".part"
 
 
 class Spill:
-    """The spill directory of one fit.
-
-    Parameters
-    ----------
-    directory : Path
-        Where; made if it is not there.
-    identity : dict
-        Data and settings, ready for JSON. What lies there must belong to the same.
-    """
+    """The spill directory of the fit with this ``identity``: data and settings."""
 
     def __init__(self, directory: Path, identity: dict[str, Any]) -> None:
         self.directory = directory
@@ -49,7 +41,8 @@ class Spill:
             for unfinished in self.directory.glob("*" + PART):
                 unfinished.unlink()
             if not self.has(MANIFEST):
-                self.keep_text(MANIFEST, json.dumps(self._identity, indent=1))
+                with self.writing(MANIFEST) as stream:
+                    stream.write(json.dumps(self._identity, indent=1).encode())
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -61,11 +54,11 @@ class Spill:
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def path(self, name: str) -> Path:
-        """Return where a file lies."""
+        """Return the path of a file."""
         return self.directory / name
 
     def has(self, name: str) -> bool:
-        """Whether a file is there, and so complete."""
+        """Whether a file is there, which means that it is complete."""
         return self.path(name).is_file()
 
     def discard(self, name: str) -> None:
@@ -75,7 +68,7 @@ class Spill:
 
     @contextlib.contextmanager
     def errors(self) -> Iterator[None]:
-        """Turn the system's errors into sentences."""
+        """Turn errors of the system into sentences."""
         try:
             yield
         except OutputError:
@@ -96,8 +89,7 @@ class Spill:
     def writing(self, name: str, n_bytes: int = 0) -> Iterator[BinaryIO]:
         """Give a file that gets its name when the block succeeds.
 
-        With a size its place on the disk is taken at once: a disk too small for it
-        says so before the work.
+        A known size is reserved at once, so that a full disk is found before the work.
         """
         part = self.path(name + PART)
         with self.errors():
@@ -107,31 +99,24 @@ class Spill:
                         os.posix_fallocate(stream.fileno(), 0, n_bytes)
                     yield stream
                 part.replace(self.path(name))
-            except BaseException:
-                with contextlib.suppress(OSError):
-                    part.unlink(missing_ok=True)
-                raise
+            finally:
+                part.unlink(missing_ok=True)
 
-    def keep_text(self, name: str, text: str) -> None:
-        """Write a small file."""
-        with self.writing(name) as stream:
-            stream.write(text.encode())
-
-    def keep(self, name: str, **arrays: Any) -> None:
-        """Write small arrays."""
-        with self.writing(name) as stream:
-            plain: dict[str, Any] = {k: np.asarray(v) for k, v in arrays.items()}
-            np.savez(stream, allow_pickle=False, **plain)
-
-    def kept(self, name: str) -> dict[str, NDArray[Any]]:
-        """Read small arrays back."""
+    def once(
+        self, name: str, make: Callable[[], dict[str, Any]]
+    ) -> dict[str, NDArray[Any]]:
+        """Return small arrays from a file, made and written if it is not there yet."""
+        if not self.has(name):
+            arrays = make()
+            with self.writing(name) as stream:
+                np.savez(stream, allow_pickle=False, **arrays)
         with self.errors(), np.load(self.path(name), allow_pickle=False) as bundle:
             return {key: bundle[key] for key in bundle.files}
 
     def read(
         self, name: str, dtype: Any, start: int, stop: int, width: int | None = None
     ) -> NDArray[Any]:
-        """Return some rows of a file of numbers; without a width, of single ones."""
+        """Return some rows of a file of numbers; without a width, one number each."""
         kind = np.dtype(dtype)
         columns = 1 if width is None else width
         count = (stop - start) * columns
@@ -146,24 +131,8 @@ class Spill:
             )
         return found if width is None else found.reshape(-1, width)
 
-    def append(self, name: str, entry: dict[str, Any]) -> None:
-        """Add a line of JSON to a journal."""
-        with self.errors(), self.path(name).open("rb+") as stream:
-            stream.seek(0, os.SEEK_END)
-            stream.write(json.dumps(entry).encode() + b"\n")
-
-    def entries(self, name: str) -> list[dict[str, Any]]:
-        """Read a journal, made if it is not there; what was cut off is cut away."""
-        if not self.has(name):
-            self.keep_text(name, "")
-        with self.errors():
-            content = self.path(name).read_bytes()
-            whole = content[: content.rfind(b"\n") + 1]
-            if len(whole) < len(content):
-                os.truncate(self.path(name), len(whole))
-        return [json.loads(line) for line in whole.splitlines()]
-
     def _refuse_others(self) -> None:
+        """Refuse a directory that holds anything but an unfinished fit like this."""
         if not self.directory.exists():
             return
         found: Any = None
@@ -188,7 +157,7 @@ class Spill:
     def _take_lock(self) -> None:
         try:
             import fcntl
-        except ImportError:  # Windows: the user must know
+        except ImportError:  # on Windows there is no lock
             return
         self._lock = self.path(LOCK).open("wb")
         try:

@@ -1,8 +1,7 @@
 """A cluster of machines: a pyspark.ml Estimator and Model.
 
-Reduction and clustering are MLlib's, every cluster gets its tree on one worker, and
-bounds and strengths are those of the rest of the library. Workers need structsmooth
-installed. Data that fit into the memory of one machine are fitted far faster there.
+MLlib reduces and clusters; the rest is shared with `StructuralSmoother`. Workers need
+structsmooth installed. Data that fit into memory are fitted far faster without Spark.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 from structsmooth.errors import missing_package
 
 try:
-    import pyspark as _pyspark  # noqa: F401 (only whether it is there)
+    import pyspark as _pyspark  # noqa: F401 (to check that it is installed)
 except ImportError as error:
     raise missing_package(
         "pyspark", "structsmooth.spark", "'pyspark>=3.5,<4' pandas pyarrow"

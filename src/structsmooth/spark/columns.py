@@ -1,15 +1,14 @@
-"""Columns of a DataFrame as the rest needs them, checked in one pass over the rows."""
+"""Columns of a DataFrame, converted, and checked in one pass over the rows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from pyspark.ml.functions import vector_to_array
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 (as all of Spark's users write it)
+from pyspark.sql import functions as F  # noqa: N812 (as in Spark's documentation)
 from pyspark.sql import types as T  # noqa: N812 (Spark's own)
 
 from structsmooth.errors import InvalidInputError
@@ -19,9 +18,8 @@ from structsmooth.support.validation import check_label_structure
 MOST_CLASSES = 100_000
 
 
-@dataclass(frozen=True)
-class Facts:
-    """What a first look at the rows tells."""
+class RowSummary(NamedTuple):
+    """What is known about rows that were checked."""
 
     n_rows: int
     n_features: int
@@ -34,7 +32,7 @@ def features_array(dataset: DataFrame, column: str) -> Any:
     if isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.NumericType):
         return F.col(column).cast("array<double>")
     if type(kind).__name__ == "VectorUDT":
-        given = F.col(column)  # of a null the function makes no null but an error
+        given = F.col(column)  # vector_to_array fails on null
         return F.when(given.isNotNull(), vector_to_array(given))
     raise InvalidInputError(
         f"featuresCol={column!r} must be a column of vectors or arrays of numbers, got "
@@ -43,7 +41,7 @@ def features_array(dataset: DataFrame, column: str) -> Any:
 
 
 def label_values(dataset: DataFrame, column: str) -> Any:
-    """Return a label column as text, whole numbers, doubles or truth values."""
+    """Return a label column as text, booleans, whole numbers or doubles."""
     kind = _type_of(dataset, column, "labelCol")
     if isinstance(kind, T.StringType | T.BooleanType):
         return F.col(column)
@@ -57,8 +55,8 @@ def label_values(dataset: DataFrame, column: str) -> Any:
     )
 
 
-def look(rows: DataFrame, features: str, label: str) -> Facts:
-    """Refuse rows that cannot be used; ``rows`` has the columns x and y."""
+def check_rows(rows: DataFrame, features: str, label: str) -> RowSummary:
+    """Refuse rows that cannot be used, in the columns x and y."""
     is_bad = F.exists(
         "x", lambda v: v.isNull() | F.isnan(v) | (F.abs(v) == float("inf"))
     )
@@ -75,17 +73,15 @@ def look(rows: DataFrame, features: str, label: str) -> Facts:
     ).first()
     if found["n"] < 2:
         raise InvalidInputError(f"the data have {found['n']} rows, expected at least 2")
-    for count, sentence in (
-        (found["no_features"], f"featuresCol={features!r} is null"),
-        (
-            found["bad_features"],
-            f"featuresCol={features!r} holds NaN, infinity or null",
-        ),
-        (found["no_label"], f"labelCol={label!r} is null or NaN"),
-    ):
-        if count:
+    for name, problem in {
+        "no_features": f"featuresCol={features!r} is null",
+        "bad_features": f"featuresCol={features!r} holds NaN, infinity or null",
+        "no_label": f"labelCol={label!r} is null or NaN",
+    }.items():
+        if found[name]:
             raise InvalidInputError(
-                f"{sentence} in {count} of {found['n']} rows; drop or fill them first"
+                f"{problem} in {found[name]} of {found['n']} rows; drop or fill them "
+                "first"
             )
     if found["narrowest"] != found["widest"]:
         raise InvalidInputError(
@@ -94,11 +90,11 @@ def look(rows: DataFrame, features: str, label: str) -> Facts:
         )
     classes, counts = _classes(rows, label)
     check_label_structure(classes, counts)
-    return Facts(found["n"], found["widest"], classes)
+    return RowSummary(found["n"], found["widest"], classes)
 
 
 def _classes(rows: DataFrame, label: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the labels, sorted, and how many rows have each."""
+    """Return the sorted labels and how many rows have each."""
     found = rows.groupBy("y").count().take(MOST_CLASSES + 1)
     if len(found) > MOST_CLASSES:
         raise InvalidInputError(

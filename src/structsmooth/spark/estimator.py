@@ -1,4 +1,4 @@
-"""The Estimator: the line of `StructuralSmoother.fit` over a cluster of machines."""
+"""The Estimator: the stages of `StructuralSmoother.fit` on a cluster of machines."""
 
 from __future__ import annotations
 
@@ -16,26 +16,27 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own)
 
 from structsmooth.bayes_error.bounds import BayesErrorBounds, bounds_of_sample
-from structsmooth.cluster.regions import (
-    Regions,
-    merge_small,
-    resolve_min_size,
-    resolve_n_clusters,
-)
+from structsmooth.cluster.clusterers import resolve_n_clusters
+from structsmooth.cluster.regions import Regions, merge_small, resolve_min_size
 from structsmooth.errors import SampledClustersWarning
 from structsmooth.io.codec import arrays_from_lists, bounds_from_arrays
-from structsmooth.reduce import LinearReduction
+from structsmooth.reduce import reduce_linearly
 from structsmooth.settings import check_settings
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.spark import workers
-from structsmooth.spark.columns import Facts, features_array, label_values, look
+from structsmooth.spark.columns import check_rows, features_array, label_values
 from structsmooth.spark.model import SparkStructuralSmootherModel
 from structsmooth.spark.params import SmootherParams
-from structsmooth.spark.stages import cluster_sizes, fit_assigner, fit_reduction
+from structsmooth.spark.stages import (
+    FrameMoments,
+    cluster_sizes,
+    fit_assigner,
+    reduce_rows,
+)
 from structsmooth.structure import Structure
 from structsmooth.support.validation import check_integer
 
-# Rows are drawn by a hash of what they hold: a task that is run again draws the same.
+# Rows are drawn by a hash of their values, so that a repeated task draws the same.
 HASH_BINS = 2**20
 
 
@@ -45,8 +46,8 @@ class SparkStructuralSmoother(
     """Find how much each sample's label should be smoothed, with Spark.
 
     MLlib reduces and clusters, each cluster's spanning tree is built on one worker,
-    and bounds and strengths are those of `StructuralSmoother`. Settings have its names
-    in the manner of Spark: ``alpha``, ``beta``, ``reducer``, ``nComponents`` (0 is
+    and bounds and strengths are those of `StructuralSmoother`. So are the settings, in
+    Spark's spelling: ``alpha``, ``beta``, ``reducer``, ``nComponents`` (0 is
     automatic), ``clusterer``, ``nClusters``, ``minClusterSize``,
     ``correctForcedEdges``, ``ties``, ``confidence``, ``shrink``, ``seed``; ``maxIter``
     (20) is MLlib's.
@@ -60,12 +61,12 @@ class SparkStructuralSmoother(
         Output columns of the model, "cluster", "strength" and "softLabel" (a vector);
         "" leaves one out.
     idCol : str
-        A column that orders the rows, which decides between equal distances; without
-        one ("") their values do.
+        A column that orders the rows, because their order decides between equal
+        distances. Without one ("") they are ordered by their values.
     maxClusterRows : int
-        A cluster must fit into one worker: the bounds of one with more rows come from
-        a random sample of about so many, with a warning. 500 000 rows of 28 features
-        take some 0.7 GB beside Spark.
+        A cluster must fit into one worker: the bounds of a cluster with more rows come
+        from a random sample of about this many, with a warning. 500 000 rows of 28
+        features take about 0.7 GB beside Spark.
 
     Examples
     --------
@@ -86,8 +87,7 @@ class SparkStructuralSmoother(
         return self
 
     def _fit(self, dataset: DataFrame) -> SparkStructuralSmootherModel:
-        settings = self.settings()
-        smoother = StructuralSmoother(**settings)
+        smoother = StructuralSmoother(**self.settings())
         most = check_integer(self.getOrDefault("maxClusterRows"), "maxClusterRows", 2)
         features, label = self.getFeaturesCol(), self.getLabelCol()
         id_column = self.getOrDefault("idCol")
@@ -96,94 +96,74 @@ class SparkStructuralSmoother(
             label_values(dataset, label).alias("y"),
             *([F.col(id_column).alias("id")] if id_column else []),
         )
-        facts = look(rows, features, label)
-        n_classes = len(facts.classes)
-        check_settings(
-            smoother.get_params(deep=False), n_classes, (facts.n_rows, facts.n_features)
-        )
+        n_rows, n_features, classes = check_rows(rows, features, label)
+        settings = smoother.get_params(deep=False)
+        check_settings(settings, len(classes), (n_rows, n_features))
 
-        reduction = fit_reduction(
-            rows, facts, settings["reducer"], settings["n_components"]
+        reduction = reduce_linearly(
+            FrameMoments(rows, n_rows), smoother.reducer, smoother.n_components
         )
-        if _changes(reduction):
-            rows = rows.withColumn("x", workers.reducer(reduction)("x"))
-        width = facts.n_features
+        width = n_features
         if reduction.components is not None:
             width = len(reduction.components)
+        if width < n_features or reduction.scale is not None or reduction.exponent:
+            rows = reduce_rows(rows, reduction)
+        n_clusters = resolve_n_clusters(
+            smoother.n_clusters, n_rows, len(classes), smoother.clusterer
+        )
         assigner = fit_assigner(
             rows,
-            facts.n_rows,
-            settings["clusterer"],
-            resolve_n_clusters(
-                settings["n_clusters"], facts.n_rows, n_classes, settings["clusterer"]
-            ),
+            n_rows,
+            smoother.clusterer,
+            n_clusters,
             self.getMaxIter(),
-            settings["random_state"],
+            smoother.random_state,
         )
-        rows = rows.withColumn("cluster", workers.assigner(assigner.assign)("x"))
+        find_cluster = workers.on_features(assigner.assign, "int")
+        rows = rows.withColumn("cluster", find_cluster("x"))
         rows = rows.persist(StorageLevel.MEMORY_AND_DISK)
         try:
             sizes, centers = cluster_sizes(rows, assigner.n_clusters, width)
-            min_size = resolve_min_size(settings["min_cluster_size"], n_classes)
+            min_size = resolve_min_size(smoother.min_cluster_size, len(classes))
             regions = merge_small(assigner, sizes, centers, min_size)
-            bounds = _bounds(rows, regions, facts, width, settings, most)
+            bounds = _bounds(rows, regions, classes, width, smoother, most)
         finally:
             rows.unpersist()
         smoother.fit_structure(
-            Structure(
-                classes=facts.classes,
-                n_features=facts.n_features,
-                reduction=reduction,
-                regions=regions,
-                cluster_bounds=tuple(bounds),
-            )
+            Structure(classes, n_features, reduction, regions, tuple(bounds))
         )
         model = SparkStructuralSmootherModel.of(smoother)
         self._copyValues(model)
         return model
 
 
-def _changes(reduction: LinearReduction) -> bool:
-    return reduction.exponent != 0 or any(
-        part is not None
-        for part in (reduction.center, reduction.scale, reduction.components)
-    )
-
-
 def _bounds(
     rows: DataFrame,
     regions: Regions,
-    facts: Facts,
+    classes: NDArray[Any],
     width: int,
-    settings: dict[str, Any],
+    smoother: StructuralSmoother,
     most: int,
 ) -> list[BayesErrorBounds]:
     """Bound each region on one worker."""
     of_cluster = F.lit(regions.region_of_cluster.tolist())
     rows = rows.withColumn("region", of_cluster[F.col("cluster")].cast("int"))
-    counts = _class_counts(rows, regions.n_regions, facts.classes)
-    rows = _thin_out(rows, counts.sum(axis=1), most, settings["random_state"])
+    counts = _class_counts(rows, regions.n_regions, classes)
+    rows = _thin_out(rows, counts.sum(axis=1), most, smoother.random_state)
     has_id = "id" in rows.columns
-    bound = workers.bounder(
-        facts.classes,
-        width,
-        has_id,
-        {
-            "n_classes": len(facts.classes),
-            "correct_forced_edges": settings["correct_forced_edges"],
-            "ties": settings["ties"],
-            "confidence": settings["confidence"],
-        },
-    )
+    settings = {
+        "n_classes": len(classes),
+        "correct_forced_edges": smoother.correct_forced_edges,
+        "ties": smoother.ties,
+        "confidence": smoother.confidence,
+    }
+    columns = ["region", "y", *(["id"] if has_id else [])]
     found = (
-        rows.select(
-            "region",
-            "y",
-            *(["id"] if has_id else []),
-            *(F.col("x")[i].alias(f"x{i}") for i in range(width)),
-        )
+        rows.select(*columns, *(F.col("x")[i].alias(f"x{i}") for i in range(width)))
         .groupBy("region")
-        .applyInPandas(bound, workers.BOUNDS_SCHEMA)
+        .applyInPandas(
+            workers.bounder(classes, width, has_id, settings), workers.BOUNDS_SCHEMA
+        )
         .collect()
     )
     by_region = {
@@ -192,7 +172,7 @@ def _bounds(
         ]
         for row in found
     }
-    # Of a sample the fraction counts; what is known of all rows is told of all.
+    # A sample gives the crossing fraction; sizes and class counts are those of all.
     return [
         bounds_of_sample(by_region[region], counts[region])
         for region in range(regions.n_regions)
@@ -211,7 +191,7 @@ def _class_counts(
 def _thin_out(
     rows: DataFrame, sizes: NDArray[np.int64], most: int, seed: int
 ) -> DataFrame:
-    """Leave out rows of regions that are too large for a worker, and say so."""
+    """Sample the rows of regions that are too large for a worker, with a warning."""
     large = np.flatnonzero(sizes > most)
     if len(large) == 0:
         return rows

@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pyspark.ml import Model
 from pyspark.ml.functions import array_to_vector
 from pyspark.ml.util import (
@@ -22,16 +22,12 @@ from pyspark.ml.util import (
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own)
 
-from structsmooth.bayes_error.bounds import BayesErrorBounds
-from structsmooth.cluster.regions import Regions
 from structsmooth.errors import FileFormatError
 from structsmooth.io.codec import (
     arrays_from_lists,
     arrays_to_lists,
-    assigner_from_arrays,
     decision_from_arrays,
     decision_to_arrays,
-    reduction_from_arrays,
     structure_from_arrays,
     structure_to_arrays,
 )
@@ -39,9 +35,12 @@ from structsmooth.smoother import StructuralSmoother
 from structsmooth.spark import workers
 from structsmooth.spark.columns import features_array, label_values
 from structsmooth.spark.params import SmootherParams
-from structsmooth.structure import Structure
 
 FORMAT, FORMAT_VERSION = "structsmooth.spark", 2
+
+
+def _fitted(name: str, doc: str) -> Any:
+    return property(lambda model: getattr(model._smoother, name), doc=doc)
 
 
 class SparkStructuralSmootherModel(Model, SmootherParams, MLReadable, MLWritable):
@@ -60,56 +59,38 @@ class SparkStructuralSmootherModel(Model, SmootherParams, MLReadable, MLWritable
         model._smoother = smoother
         return model
 
-    @property
-    def classes(self) -> NDArray[Any]:
-        """The labels, sorted."""
-        return self._smoother.classes_
-
-    @property
-    def strengths(self) -> NDArray[np.float64]:
-        """Strength of each cluster."""
-        return self._smoother.strengths_
-
-    @property
-    def clusterWeights(self) -> NDArray[np.float64]:  # noqa: N802 (Spark's style)
-        """Share of the rows in each cluster."""
-        weights: NDArray[np.float64] = self._smoother.cluster_weights_
-        return weights
-
-    @property
-    def clusterBounds(self) -> list[BayesErrorBounds]:  # noqa: N802 (Spark's style)
-        """Everything known of each cluster's Bayes error."""
-        return self._smoother.cluster_bounds_
-
-    @property
-    def bayesErrorBounds(self) -> BayesErrorBounds:  # noqa: N802 (Spark's style)
-        """Bounds on the Bayes error of the whole."""
-        return self._smoother.bayes_error_bounds_
-
-    @property
-    def bias(self) -> float:
-        """How far these strengths move the Bayes error."""
-        return self._smoother.bias_
-
-    @property
-    def uniformBias(self) -> float:  # noqa: N802 (Spark's style)
-        """The same for uniform strengths of the same mean."""
-        return self._smoother.uniform_bias_
+    classes = _fitted("classes_", "The labels, sorted.")
+    strengths = _fitted("strengths_", "Strength of each cluster.")
+    clusterWeights = _fitted("cluster_weights_", "Share of the rows in each cluster.")
+    clusterBounds = _fitted(
+        "cluster_bounds_", "The `BayesErrorBounds` of each cluster, as a list."
+    )
+    bayesErrorBounds = _fitted(
+        "bayes_error_bounds_", "The `BayesErrorBounds` of the whole data set."
+    )
+    bias = _fitted("bias_", "How far these strengths move the Bayes error.")
+    uniformBias = _fitted(
+        "uniform_bias_", "How far uniform strengths of the same mean move it."
+    )
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         smoother = self._smoother
         reduction = smoother.structure_.reduction
         regions = smoother.structure_.regions
-        find = workers.assigner(lambda X: regions.assign(reduction.transform(X)))
-        cluster = find(features_array(dataset, self.getFeaturesCol()))
-        names = [self.getOrDefault(f"{n}Col") for n in ("cluster", "strength")]
-        # Under a name of its own, so that the column function runs once.
+        find_cluster = workers.on_features(
+            lambda X: regions.assign(reduction.transform(X)), "int"
+        )
+        cluster = find_cluster(features_array(dataset, self.getFeaturesCol()))
+        # A temporary column, so that the column function runs only once.
         hidden = f"{self.uid}_cluster"
         found = dataset.withColumn(hidden, cluster)
         strength = F.lit(smoother.strengths_.tolist())[F.col(hidden)]
-        for name, column in zip(names, (F.col(hidden), strength), strict=True):
-            if name:
-                found = found.withColumn(name, column)
+        for param, column in (
+            (self.clusterCol, F.col(hidden)),
+            (self.strengthCol, strength),
+        ):
+            if self.getOrDefault(param):
+                found = found.withColumn(self.getOrDefault(param), column)
         soft, label = self.getOrDefault("softLabelCol"), self.getLabelCol()
         if soft and label in dataset.columns:
             value = label_values(dataset, label)
@@ -198,44 +179,31 @@ def _from_json(plain: dict[str, Any]) -> StructuralSmoother:
 def _from_first_format(
     smoother: StructuralSmoother, plain: dict[str, Any]
 ) -> StructuralSmoother:
-    """Return the smoother of a model that 0.1.0 has saved, with its strengths."""
-    parts = {
-        f"{name}_{field}": np.array(value)
-        for name in ("reduction", "assigner")
-        for field, value in plain[name].items()
-        if value is not None
+    """Return the smoother of a model that 0.1.0 saved, with its strengths."""
+    arrays = {
+        "n_features": plain["n_features"],
+        "classes": plain["classes"],
+        "classes_are_objects": False,
+        "region_labels": np.empty(0, dtype=np.int64),
+        "region_centers": plain["centers"],
+        "region_of_cluster": plain["region_of_cluster"],
+        "region_n_merged": plain["n_merged"],
     }
-    classes = np.array(plain["classes"])
-    structure = Structure(
-        classes=classes,
-        n_features=plain["n_features"],
-        reduction=reduction_from_arrays(parts),
-        regions=Regions(
-            labels=np.empty(0, dtype=np.int64),
-            centers=np.array(plain["centers"]),
-            assigner=assigner_from_arrays(parts),
-            region_of_cluster=np.array(plain["region_of_cluster"], dtype=np.int64),
-            n_merged=plain["n_merged"],
-        ),
-        cluster_bounds=tuple(_bounds_of_first_format(b) for b in plain["bounds"]),
-    )
+    for part in ("reduction", "assigner"):
+        for field, value in plain[part].items():
+            if value is not None:
+                arrays[f"{part}_{field}"] = value
+    bounds = {name: [b[name] for b in plain["bounds"]] for name in plain["bounds"][0]}
+    pairs, counts = bounds.pop("crossing_pairs"), bounds.pop("crossing_counts")
+    arrays |= {f"bounds_{field}": values for field, values in bounds.items()}
+    arrays["bounds_n_pairs"] = [len(some) for some in pairs]
+    pairs, counts = list(chain(*pairs)), list(chain(*counts))
+    arrays["bounds_pairs"] = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    arrays["bounds_counts"] = counts
+    structure = structure_from_arrays({k: np.asarray(v) for k, v in arrays.items()})
     decided = smoother.fit_structure(structure).decision_
     strengths = np.array(plain["strengths"])
     alpha = float(structure.cluster_weights @ strengths)
     return smoother.fit_structure(
         structure, dataclasses.replace(decided, strengths=strengths, alpha=alpha)
-    )
-
-
-def _bounds_of_first_format(plain: dict[str, Any]) -> BayesErrorBounds:
-    pairs = np.array(plain["crossing_pairs"], dtype=np.int64).reshape(-1, 2)
-    counts = np.array(plain["crossing_counts"])
-    arrays = {
-        "crossing_pairs": pairs,
-        "crossing_counts": counts if len(counts) else pairs[:, 0],
-        "class_counts": np.array(plain["class_counts"], dtype=np.int64),
-    }
-    pairs_of_numbers = ("interval", "lower_interval", "upper_interval")
-    return BayesErrorBounds(
-        **plain | arrays | {name: tuple(plain[name]) for name in pairs_of_numbers}
     )

@@ -1,4 +1,4 @@
-"""Reduction and clustering by MLlib, as the plain objects of the core."""
+"""Reduction and clustering by MLlib, as objects of the rest of the library."""
 
 from __future__ import annotations
 
@@ -15,62 +15,70 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own)
 from scipy.linalg import cholesky, solve_triangular
 
 from structsmooth.cluster.assign import Assigner, GaussianAssigner, NearestCenter
-from structsmooth.cluster.regions import kmeans_sample_size
+from structsmooth.cluster.clusterers import kmeans_sample_size
 from structsmooth.errors import InvalidInputError
-from structsmooth.reduce import (
-    KEEP_FEATURES,
-    MOST_COMPONENTS,
-    LinearReduction,
-    extreme_exponent,
-    how_many_components,
-    refuse_constant,
-    warn_about_scale,
-)
+from structsmooth.reduce import LinearReduction
 from structsmooth.spark import workers
-from structsmooth.spark.columns import Facts
 
 # MLlib's covariance matrix is held by the driver.
 MOST_PCA_FEATURES = 65_535
 
 
-def fit_reduction(
-    rows: DataFrame, facts: Facts, reducer: str, n_components: int | None
-) -> LinearReduction:
-    """Reduce as the core does, with moments and components by MLlib."""
-    vectors = rows.select(array_to_vector("x").alias("v"))
-    metrics = Summarizer.metrics("mean", "variance", "min", "max")
-    found = vectors.select(metrics.summary(vectors.v).alias("s")).first()["s"]
-    low, high = found["min"].toArray(), found["max"].toArray()
-    refuse_constant(high - low)
-    exponent = extreme_exponent(low.min(), high.max(), np.dtype(np.float64))
-    if reducer == "none":
-        return LinearReduction(exponent=exponent)
-    center = np.ldexp(found["mean"].toArray(), -exponent)
-    variance = np.ldexp(found["variance"].toArray(), -2 * exponent)
-    # MLlib divides by n - 1, we by n; and equal numbers may vary by a rounding.
-    variance = np.where(low == high, 0.0, variance * (facts.n_rows - 1) / facts.n_rows)
-    scale = None
-    if reducer == "scaled-pca":
-        scale = np.sqrt(np.where(variance > 0.0, variance, 1.0))
-    else:
-        warn_about_scale(variance)
-    d = facts.n_features
-    if n_components is None and d <= KEEP_FEATURES:
-        return LinearReduction(scale=scale, exponent=exponent)
-    if d > MOST_PCA_FEATURES:
-        raise InvalidInputError(
-            f"principal components of {d} features are more than MLlib can do "
-            f"({MOST_PCA_FEATURES}); pass reducer='none' or reduce the features first"
-        )
-    prepare = workers.reducer(LinearReduction(center, scale, None, exponent))
-    prepared = rows.select(array_to_vector(prepare("x")).alias("v"))
-    most = min(d, MOST_COMPONENTS if n_components is None else n_components)
-    model = PCA(k=most, inputCol="v", outputCol="r").fit(prepared)
-    kept = how_many_components(model.explainedVariance.toArray(), n_components)
-    if kept == d:
-        return LinearReduction(scale=scale, exponent=exponent)
-    components = np.ascontiguousarray(model.pc.toArray().T[:kept])
-    return LinearReduction(center, scale, components, exponent)
+class FrameMoments:
+    """The `Moments` of a DataFrame's column x, by MLlib."""
+
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, rows: DataFrame, n_rows: int) -> None:
+        self._rows, self.n_rows = rows, n_rows
+        self._summary = _summarize(rows)
+        self.low, self.high = self._summary["min"], self._summary["max"]
+
+    def mean_and_variance(
+        self, exponent: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the moments of ``2**-exponent X``, the variance divided by n."""
+        found = self._summary
+        if exponent:  # squares of the rows as they are would overflow
+            scaled = reduce_rows(self._rows, LinearReduction(exponent=exponent))
+            found = _summarize(scaled)
+        # MLlib divides by n - 1.
+        return found["mean"], found["variance"] * (self.n_rows - 1) / self.n_rows
+
+    def principal_components(
+        self, standardize: LinearReduction, most: int
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return leading components of the standardized rows, and variance ratios."""
+        n_features = len(self.low)
+        if n_features > MOST_PCA_FEATURES:
+            raise InvalidInputError(
+                f"principal components of {n_features} features are more than MLlib "
+                f"can do ({MOST_PCA_FEATURES}); pass reducer='none' or reduce the "
+                "features first"
+            )
+        vectors = _vectors(reduce_rows(self._rows, standardize))
+        model = PCA(k=most, inputCol="v", outputCol="r").fit(vectors)
+        components = np.array(model.pc.toArray().T, order="C")
+        return components, model.explainedVariance.toArray()
+
+
+def reduce_rows(rows: DataFrame, reduction: LinearReduction) -> DataFrame:
+    """Return the rows with their column x reduced."""
+    return rows.withColumn(
+        "x", workers.on_features(reduction.transform, "array<double>")("x")
+    )
+
+
+def _vectors(rows: DataFrame) -> DataFrame:
+    return rows.select(array_to_vector("x").alias("v"))
+
+
+def _summarize(rows: DataFrame) -> dict[str, NDArray[np.float64]]:
+    names = ("mean", "variance", "min", "max")
+    vectors = _vectors(rows)
+    summary = Summarizer.metrics(*names).summary(vectors.v)
+    found = vectors.select(summary.alias("s")).first()["s"]
+    return {name: found[name].toArray() for name in names}
 
 
 def fit_assigner(
@@ -81,8 +89,8 @@ def fit_assigner(
     max_iter: int,
     seed: int,
 ) -> Assigner:
-    """Cluster a sample of the reduced rows, as large as the core takes it."""
-    sample = rows.select(array_to_vector("x").alias("v"))
+    """Cluster a sample of the reduced rows, of the same size as in memory."""
+    sample = _vectors(rows)
     share = kmeans_sample_size(n_rows, n_clusters) / n_rows
     if share < 1.0:
         sample = sample.sample(fraction=share, seed=seed)
@@ -96,21 +104,19 @@ def fit_assigner(
     if clusterer == "kmeans":
         return NearestCenter(np.array(model.clusterCenters(), dtype=np.float64))
     gaussians = model.gaussiansDF.collect()
+    factors = [_whitening(row["cov"].toArray()) for row in gaussians]
     return GaussianAssigner(
         weights=np.array(model.weights),
         means=np.array([row["mean"].toArray() for row in gaussians]),
-        precisions_cholesky=np.array(
-            [_root(row["cov"].toArray()) for row in gaussians]
-        ),
+        precisions_cholesky=np.array(factors),
     )
 
 
-def _root(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the factor by which centered rows become white."""
+def _whitening(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the factor that gives centered rows unit covariance."""
     ridge = 1e-9 * max(float(np.trace(covariance)), 1e-300) * np.eye(len(covariance))
     lower = cholesky(covariance + ridge, lower=True)
-    whiten = solve_triangular(lower, np.eye(len(lower)), lower=True)
-    return np.asarray(whiten.T)
+    return np.asarray(solve_triangular(lower, np.eye(len(lower)), lower=True).T)
 
 
 def cluster_sizes(

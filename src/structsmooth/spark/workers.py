@@ -1,4 +1,4 @@
-"""What runs on the workers: plain functions of pandas and NumPy."""
+"""Functions that run on the workers, with pandas and NumPy."""
 
 from __future__ import annotations
 
@@ -18,26 +18,16 @@ from structsmooth.io.codec import arrays_to_lists, bounds_to_arrays
 BOUNDS_SCHEMA = "region int, bounds string"
 
 
-def reducer(reduction: Any) -> Any:
-    """Return a column function that reduces arrays of features."""
+def on_features(work: Callable[[Any], NDArray[Any]], kind: str) -> Any:
+    """Return a column function that works on arrays of features, as a matrix."""
 
-    @pandas_udf("array<double>")
-    def reduce(rows: pd.Series) -> pd.Series:
+    @pandas_udf(kind)
+    def apply(rows: pd.Series) -> pd.Series:
+        matrix = np.stack(rows.to_numpy()).astype(np.float64, copy=False)
         with threadpool_limits(1):
-            return pd.Series(list(reduction.transform(_matrix(rows))))
+            return pd.Series(list(work(matrix)))
 
-    return reduce
-
-
-def assigner(assign: Callable[[Any], NDArray[np.int64]]) -> Any:
-    """Return a column function that gives the cluster of arrays of features."""
-
-    @pandas_udf("int")
-    def find(rows: pd.Series) -> pd.Series:
-        with threadpool_limits(1):
-            return pd.Series(assign(_matrix(rows)).astype(np.int32))
-
-    return find
+    return apply
 
 
 def bounder(
@@ -45,8 +35,8 @@ def bounder(
 ) -> Callable[[pd.DataFrame], pd.DataFrame]:
     """Return the function that bounds one region, given all its rows.
 
-    Rows come in any order. They are put into that of their ids, or else of what they
-    hold, so that the same rows have the same tree whatever happened on the way.
+    Rows come in any order. They are sorted by id, or else by their values, so that the
+    same rows always have the same tree.
     """
 
     def bound(rows: pd.DataFrame) -> pd.DataFrame:
@@ -64,7 +54,3 @@ def bounder(
         return pd.DataFrame({"region": [rows["region"].iloc[0]], "bounds": [text]})
 
     return bound
-
-
-def _matrix(rows: pd.Series) -> NDArray[np.float64]:
-    return np.stack(rows.to_numpy()).astype(np.float64, copy=False)

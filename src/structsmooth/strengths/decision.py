@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.bayes_error.neighborhoods import NOBODY
-from structsmooth.bayes_error.points import Place, Points
+from structsmooth.bayes_error.points import Place
 from structsmooth.bayes_error.shrinkage import (
     Shrinkage,
     lower_bounds_that_count,
@@ -147,11 +147,6 @@ def decide(
         A strength for each cluster, or for each sample, if its neighborhood was
         measured.
 
-    Returns
-    -------
-    Decision
-        With ``strengths``, ``alpha`` and ``beta``.
-
     Examples
     --------
     >>> from sklearn.datasets import load_digits
@@ -164,8 +159,12 @@ def decide(
     shrinkage = None
     weights = structure.cluster_weights
     if regions == "point":
-        points = _points_of(structure)
-        bayes_error = points.bayes_error(shrink)
+        if structure.points is None:
+            raise InvalidInputError(
+                "regions='point' needs the neighborhoods of the samples, which this "
+                "structure does not have; fit with regions='point'"
+            )
+        bayes_error = structure.points.bayes_error(shrink)
         weights = np.full(len(bayes_error), 1.0 / len(bayes_error))
     elif shrink:
         shrinkage = shrink_bounds(structure.cluster_bounds)
@@ -175,7 +174,10 @@ def decide(
     n_classes = structure.n_classes
     # The mean comes from the trees, whatever the strengths follow, because
     # neighborhoods overlap more than the classes do.
-    alpha, beta = resolve_alpha_beta(alpha, beta, *_lower_bounds(structure), n_classes)
+    lower = np.array([bounds.lower for bounds in structure.cluster_bounds])
+    alpha, beta = resolve_alpha_beta(
+        alpha, beta, lower, structure.cluster_weights, n_classes
+    )
     where: dict[str, Any] = {"bayes_error": bayes_error, "weights": weights}
     strengths = solve_strengths(**where, alpha=alpha, beta=beta, n_classes=n_classes)
     return Decision(
@@ -189,19 +191,3 @@ def decide(
         is_of_samples=regions == "point",
         **where,
     )
-
-
-def _lower_bounds(
-    structure: Structure,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    lower = np.array([bounds.lower for bounds in structure.cluster_bounds])
-    return lower, structure.cluster_weights
-
-
-def _points_of(structure: Structure) -> Points:
-    if structure.points is None:
-        raise InvalidInputError(
-            "regions='point' needs the neighborhoods of the samples, which this "
-            "structure does not have; fit with regions='point'"
-        )
-    return structure.points

@@ -21,7 +21,7 @@ USUAL_EPSILON = 0.1
 
 
 def alpha_from_epsilon(epsilon: ArrayLike, n_classes: int) -> Any:
-    """Convert a framework's ``label_smoothing`` to a strength.
+    """Convert a framework's ``label_smoothing`` to a strength, epsilon (K-1)/K.
 
     Parameters
     ----------
@@ -29,11 +29,6 @@ def alpha_from_epsilon(epsilon: ArrayLike, n_classes: int) -> Any:
         What PyTorch, Keras and timm call ``label_smoothing``, from 0 to 1.
     n_classes : int
         Number of classes K.
-
-    Returns
-    -------
-    float or ndarray
-        ``epsilon * (K-1) / K``.
 
     Examples
     --------
@@ -49,7 +44,7 @@ def alpha_from_epsilon(epsilon: ArrayLike, n_classes: int) -> Any:
 
 
 def epsilon_from_alpha(alpha: ArrayLike, n_classes: int) -> Any:
-    """Convert a strength to a framework's ``label_smoothing``.
+    """Convert a strength to a framework's ``label_smoothing``, alpha K/(K-1).
 
     Parameters
     ----------
@@ -57,11 +52,6 @@ def epsilon_from_alpha(alpha: ArrayLike, n_classes: int) -> Any:
         Strength, from 0 to (K-1)/K.
     n_classes : int
         Number of classes K.
-
-    Returns
-    -------
-    float or ndarray
-        ``alpha * K / (K-1)``.
 
     Examples
     --------

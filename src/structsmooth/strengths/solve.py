@@ -33,7 +33,9 @@ def solve_strengths(
     *,
     n_classes: int,
 ) -> NDArray[np.float64]:
-    """Return the strength of each region: exact mean, inside the bounds.
+    """Return the strength of each region: exact mean alpha, inside the bounds.
+
+    They grow with the Bayes error, and with alpha and beta "auto" they are equal to it.
 
     Parameters
     ----------
@@ -51,12 +53,6 @@ def solve_strengths(
         "cautious" is half of that, and so are the differences.
     n_classes : int
         Number of classes K of the whole task.
-
-    Returns
-    -------
-    ndarray of shape (C,)
-        Weighted mean alpha, each in [0, (K-1)/K), growing with the Bayes error.
-        With both "auto" the strength of a region is its Bayes error.
 
     Examples
     --------
@@ -105,29 +101,8 @@ def bayes_error_bias(
 
     ``sum_c w_c a_c |R_c K/(K-1) - 1|``: 0 without smoothing, and the smaller the
     more of the smoothing lies where the classes overlap anyway.
-
-    Parameters
-    ----------
-    strengths : float or array-like of shape (C,)
-        Any strengths; a number stands for uniform smoothing.
-    bayes_error, weights : array-like of shape (C,)
-        Bayes error of the regions and their shares of the samples.
-    n_classes : int
-        Number of classes K.
-
-    Returns
-    -------
-    float
-        The bias, a probability.
-
-    Examples
-    --------
-    >>> from structsmooth import bayes_error_bias
-    >>> R, w = [0.0, 0.25], [0.5, 0.5]
-    >>> round(bayes_error_bias([0.1, 0.1], R, w, n_classes=2), 12)
-    0.075
-    >>> round(bayes_error_bias([0.0, 0.2], R, w, n_classes=2), 12)
-    0.05
+    A number instead of strengths stands for uniform smoothing. The other parameters are
+    those of `solve_strengths`.
     """
     bayes_error, weights = _check_regions(bayes_error, weights, n_classes)
     strengths = _broadcast(strengths, "strengths", len(weights))
@@ -149,14 +124,8 @@ def largest_free_beta(
 ) -> float:
     """Return the largest beta at which no strength is held by a bound.
 
-    Up to there `solve_strengths` is the closed form. It is infinite if all Bayes errors
-    are equal, because then every beta gives uniform smoothing.
-
-    Examples
-    --------
-    >>> from structsmooth import largest_free_beta
-    >>> largest_free_beta([0.0, 0.4], [0.5, 0.5], alpha=0.1, n_classes=2)
-    0.5
+    Up to there `solve_strengths` is the paper's closed form. It is infinite if all Bayes
+    errors are equal, because then every beta gives uniform smoothing.
     """
     bayes_error, weights = _check_regions(bayes_error, weights, n_classes)
     alpha, _ = resolve_alpha_beta(alpha, 0.0, bayes_error, weights, n_classes)

@@ -142,7 +142,12 @@ def encode_labels(
 
 
 def encode_as(
-    classes: NDArray[Any], y: Any, n_rows: int | None, *, owner: str = "this function"
+    classes: NDArray[Any],
+    y: Any,
+    n_rows: int | None,
+    *,
+    owner: str = "this function",
+    name: str = "y",
 ) -> NDArray[np.int64]:
     """Return labels as positions in given classes."""
     labels, coded = encode_labels(y, n_rows, owner=owner)
@@ -152,7 +157,7 @@ def encode_as(
             known = ", ".join(map(repr, classes[:10].tolist()))
             more = ", ..." if len(classes) > 10 else ""
             raise InvalidInputError(
-                f"y has the label {label!r}, which fit did not see; expected "
+                f"{name} has the label {label!r}, which fit did not see; expected "
                 f"one of {known}{more}"
             )
     return np.array([position[label] for label in labels.tolist()])[coded]

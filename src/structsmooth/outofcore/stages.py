@@ -1,0 +1,286 @@
+"""The stages of a fit on rows that come in blocks: moments, clusters, trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.decomposition import IncrementalPCA
+
+from structsmooth.bayes_error.bounds import BayesErrorBounds, region_bounds
+from structsmooth.cluster.assign import Assigner
+from structsmooth.cluster.clusterers import (
+    gaussian_mixture,
+    kmeans_centers,
+    kmeans_sample,
+    kmeans_sample_size,
+    squared_distances,
+)
+from structsmooth.cluster.regions import Regions
+from structsmooth.io.codec import bounds_from_arrays, bounds_to_arrays
+from structsmooth.outofcore.rows import Rows
+from structsmooth.outofcore.sources import Labels
+from structsmooth.outofcore.spill import Spill
+from structsmooth.reduce import FULL_SPECTRUM, LinearReduction
+from structsmooth.support.groups import order_by_group
+from structsmooth.support.parallel import side_by_side
+from structsmooth.support.progress import Stage
+from structsmooth.tree.paths import prim_seconds
+
+# Files in the spill directory: moments, the cluster of each row, rows and class numbers
+# sorted by region, and the bounds of a region.
+RANGE, VARIANCE, COMPONENTS = "range.npz", "variance.npz", "components.npz"
+CLUSTERS = "clusters.bin"
+SORTED_ROWS, SORTED_CODES = "sorted_rows.bin", "sorted_codes.bin"
+BOUNDS = "bounds-{}.npz"
+# Bytes per row to draw the sample for clustering: distances, their order, the workspace
+# of sorting them, and a permutation.
+DRAW_BYTES = 32
+
+
+class BlockMoments:
+    """The `Moments` of rows in blocks, kept in the spill directory.
+
+    Sums run from row to row in the order of the data, as NumPy's do over the first
+    axis of an array, so that two or more features have the same mean and variance, to
+    the last bit, as in memory.
+    """
+
+    def __init__(self, rows: Rows, spill: Spill) -> None:
+        self._rows, self._spill = rows, spill
+        self.n_rows, self.dtype = rows.n_rows, rows.dtype
+        found = spill.once(RANGE, self._find_range)
+        self.low, self.high = found["low"], found["high"]
+
+    def _find_range(self) -> dict[str, Any]:
+        low: Any = np.inf
+        high: Any = -np.inf
+        ranges = self._rows.checked(lambda rows: (rows.min(axis=0), rows.max(axis=0)))
+        for lowest, highest in ranges:
+            low, high = np.minimum(low, lowest), np.maximum(high, highest)
+        return {"low": low, "high": high}
+
+    def mean_and_variance(
+        self, exponent: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the moments of ``2**-exponent X``, the variance divided by n."""
+
+        def scaled(block: NDArray[Any]) -> NDArray[np.float64]:
+            rows = np.ldexp(block, -exponent) if exponent else block
+            return rows.astype(np.float64)
+
+        def find() -> dict[str, Any]:
+            mean = _running_sum(self._rows.raw(scaled)) / self.n_rows
+            squares = self._rows.raw(lambda rows: np.square(scaled(rows) - mean))
+            return {"mean": mean, "variance": _running_sum(squares) / self.n_rows}
+
+        found = self._spill.once(VARIANCE, find)
+        return found["mean"], found["variance"]
+
+    def principal_components(
+        self, standardize: LinearReduction, most: int
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return leading components of the standardized rows, and variance ratios."""
+
+        def standardized(block: NDArray[Any]) -> NDArray[np.float64]:
+            return np.asarray(standardize.transform(block.astype(np.float64)))
+
+        def products(block: NDArray[Any]) -> NDArray[np.float64]:
+            rows = standardized(block)
+            return np.asarray(rows.T @ rows)
+
+        def find() -> dict[str, Any]:
+            if len(self.low) <= FULL_SPECTRUM:
+                scatter = np.zeros((len(self.low), len(self.low)))
+                for product in self._rows.raw(products):
+                    scatter += product
+                values, vectors = np.linalg.eigh(scatter)
+                values = np.maximum(values, 0.0)
+                ratio = values[::-1][:most] / values.sum()
+                components = np.asfortranarray(vectors.T[::-1][:most])
+            else:
+                model = _incremental_pca(self._rows.raw(standardized), most)
+                components, ratio = model.components_, model.explained_variance_ratio_
+            return {"components": components, "ratio": ratio}
+
+        found = self._spill.once(COMPONENTS, find)
+        return found["components"], found["ratio"]
+
+
+def _running_sum(blocks: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return the sum of all rows, added in order; the blocks are overwritten."""
+    total: Any = 0.0
+    for block in blocks:
+        block[0] += total
+        total = np.add.reduce(block, axis=0)
+    return np.asarray(total)
+
+
+def _incremental_pca(
+    blocks: Iterable[NDArray[Any]], n_components: int
+) -> IncrementalPCA:
+    """Fit block by block; a last block too short for it is joined to the one before."""
+    model = IncrementalPCA(n_components)
+    waiting: NDArray[Any] | None = None
+    for block in blocks:
+        if waiting is not None and len(block) < n_components:
+            block = np.vstack([waiting, block])
+        elif waiting is not None:
+            model.partial_fit(waiting)
+        waiting = block
+    return model.partial_fit(waiting)
+
+
+def fit_assigner(
+    rows: Rows, clusterer: str, n_clusters: int, seed: int | None
+) -> Assigner:
+    """Cluster a sample of the reduced rows.
+
+    It is the sample of a fit in memory, provided that the distances of all rows from
+    their mean can be sorted in memory; otherwise it is drawn by row number. A Gaussian
+    mixture is fitted to the sample too, and not to all rows.
+    """
+    size = kmeans_sample_size(rows.n_rows, n_clusters)
+    responsibilities = 4 * 8 * n_clusters if clusterer == "gmm" else 0
+    needed = size * (16 * rows.width + responsibilities)
+    rows.plan.require(needed, "the sample for clustering")
+    sample = _gather(rows, _draw_sample(rows, n_clusters, size, seed))
+    if clusterer == "gmm":
+        return gaussian_mixture(sample, n_clusters, seed)
+    return kmeans_centers(sample, n_clusters, seed, full=size == rows.n_rows)
+
+
+def _draw_sample(
+    rows: Rows, n_clusters: int, size: int, seed: int | None
+) -> NDArray[np.int64]:
+    """Return the numbers of the rows in the sample, in its order."""
+    n_rows = rows.n_rows
+    if DRAW_BYTES * n_rows > rows.plan.free:
+        return np.random.default_rng(seed).choice(n_rows, size, replace=False)
+    mean = _running_sum(rows.reduced(lambda block: block.astype(np.float64))) / n_rows
+    distances = np.empty(n_rows)
+    start = 0
+    for some in rows.reduced(lambda block: squared_distances(block, mean)):
+        distances[start : start + len(some)] = some
+        start += len(some)
+    order = np.argsort(distances, kind="stable")
+    draws = kmeans_sample(n_rows, n_clusters, seed)
+    return order if draws is None else order[draws]
+
+
+def _gather(rows: Rows, chosen: NDArray[np.int64]) -> NDArray[Any]:
+    """Return the chosen rows, in that order."""
+    by_row = np.argsort(chosen)
+    ordered = chosen[by_row]
+    sample = np.empty((len(chosen), rows.width), rows.dtype)
+    start = 0
+    for block in rows.reduced(lambda block: block):
+        low, high = np.searchsorted(ordered, [start, start + len(block)])
+        sample[by_row[low:high]] = block[ordered[low:high] - start]
+        start += len(block)
+    return sample
+
+
+def assign_rows(
+    rows: Rows, assigner: Assigner, spill: Spill, stage: Stage
+) -> dict[str, Any]:
+    """Write the cluster of each row; return the clusters' sizes and sums of rows."""
+
+    def assign(block: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+        labels = assigner.assign(block)
+        counts = np.bincount(labels, minlength=assigner.n_clusters)
+        present = np.flatnonzero(counts)
+        starts = np.cumsum(counts[present]) - counts[present]
+        ordered = block[order_by_group(labels)]
+        sums_present = np.add.reduceat(ordered, starts, axis=0, dtype=np.float64)
+        return labels.astype(np.int32), counts, present, sums_present
+
+    sizes = np.zeros(assigner.n_clusters)
+    sums = np.zeros((assigner.n_clusters, rows.width))
+    with spill.writing(CLUSTERS) as stream:
+        for labels, counts, present, sums_present in rows.reduced(assign):
+            stream.write(labels.data)
+            sizes += counts
+            sums[present] += sums_present
+            stage.advance()
+    return {"sizes": sizes, "sums": sums}
+
+
+def sort_rows(
+    spill: Spill,
+    rows: Rows,
+    labels: Labels,
+    regions: Regions,
+    sizes: NDArray[np.int64],
+    stage: Stage,
+) -> None:
+    """Write the rows of each region, and their class numbers, one after the other."""
+
+    def sort(start: int, piece: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+        stop = start + len(piece)
+        clusters = spill.read(CLUSTERS, np.int32, start, stop)
+        region_of = regions.region_of_cluster[clusters]
+        order = order_by_group(region_of)
+        codes = labels.read(start, stop)[order].astype(np.int32)
+        return piece[order], codes, np.bincount(region_of, minlength=len(sizes))
+
+    row_bytes = rows.width * rows.dtype.itemsize
+    place = np.cumsum(sizes) - sizes
+    with (
+        spill.writing(SORTED_CODES, 4 * rows.n_rows) as label_file,
+        spill.writing(SORTED_ROWS, row_bytes * rows.n_rows) as feature_file,
+    ):
+        for piece, codes, counts in rows.reduced_pieces(sort):
+            stop = 0
+            for region in np.flatnonzero(counts):
+                start, stop = stop, stop + int(counts[region])
+                feature_file.seek(int(place[region]) * row_bytes)
+                feature_file.write(piece[start:stop].data)
+                label_file.seek(int(place[region]) * 4)
+                label_file.write(codes[start:stop].data)
+            place += counts
+            stage.advance()
+
+
+def bound_regions(
+    spill: Spill,
+    sizes: NDArray[np.int64],
+    width: int,
+    dtype: np.dtype[Any],
+    *,
+    at_once: int,
+    n_threads: int,
+    stage: Stage,
+    **settings: Any,
+) -> list[BayesErrorBounds]:
+    """Bound each region of the sorted rows, the largest first.
+
+    ``at_once`` regions are in memory together, with ``n_threads`` threads for each. The
+    settings are those of `region_bounds`.
+    """
+    starts = np.cumsum(sizes) - sizes
+    workload = sum(prim_seconds(int(size), width) for size in sizes)
+
+    def bound(region: int) -> BayesErrorBounds:
+        start, stop = int(starts[region]), int(starts[region] + sizes[region])
+
+        def find() -> dict[str, Any]:
+            found = region_bounds(
+                spill.read(SORTED_ROWS, dtype, start, stop, width),
+                spill.read(SORTED_CODES, np.int32, start, stop).astype(np.int64),
+                n_threads=n_threads,
+                workload=workload,
+                **settings,
+            )
+            return bounds_to_arrays([found])
+
+        kept = spill.once(BOUNDS.format(region), find)
+        stage.advance()
+        return bounds_from_arrays(kept)[0]
+
+    largest_first = np.argsort(-sizes, kind="stable").tolist()
+    bounds = side_by_side(bound, largest_first, at_once, share_memory=True)
+    by_region = dict(zip(largest_first, bounds, strict=True))
+    return [by_region[region] for region in range(len(sizes))]
