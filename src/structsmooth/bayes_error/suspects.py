@@ -80,7 +80,8 @@ def find_suspects(
     y : array-like of shape (n,)
         Labels of any kind.
     n_neighbors : int or "auto", default="auto"
-        How many neighbors to compare with; "auto" is 0.4 times the root of n, from 15 to 50.
+        How many neighbors to compare with; "auto" is 0.4 times the square root of n,
+        from 15 to 50.
     n_jobs : int, optional
         Threads, as in joblib.
 
@@ -115,8 +116,8 @@ def suspects_among(
 ) -> Suspects:
     """Find suspects, with class numbers as likely labels; the arguments are checked.
 
-    Neighbors are searched among all rows: within a cluster, rows of another class at its
-    border would stand alone.
+    Neighbors are searched among all rows: within a cluster, rows of another class at
+    its border would stand alone.
     """
     n_samples = len(coded)
     k = min(max(FEWEST_NEIGHBORS, usual_neighbors(n_samples)), n_samples - 1)
