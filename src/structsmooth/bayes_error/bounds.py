@@ -49,7 +49,7 @@ from structsmooth.support.validation import (
     check_integer,
     encode_labels,
 )
-from structsmooth.tree.paths import prim_seconds
+from structsmooth.tree.algorithms import prim_seconds
 
 # Tasks that each thread gets, one after the other.
 TASKS_PER_JOB = 8

@@ -19,7 +19,7 @@ from structsmooth.io.codec import (
 from structsmooth.outofcore.spill import Spill
 from structsmooth.support.groups import order_by_group
 from structsmooth.support.progress import Stage
-from structsmooth.tree.paths import prim_seconds
+from structsmooth.tree.algorithms import prim_seconds
 
 FEATURES, LABELS, BOUNDS = "sorted_rows.bin", "sorted_codes.bin", "bounds.jsonl"
 

@@ -1,12 +1,9 @@
 """Exact Euclidean minimum spanning trees and nearest neighbors.
 
-`euclidean_mst` and `nearest_neighbors` are the whole interface; the kernels behind
-them live in files of their own and see only arrays.
-
 When distances are equal, the tree is not unique. Edges are therefore ordered by
 (squared length, lower row number, higher row number), which makes one tree the
-smallest. Every kernel returns that one: `structsmooth.tree.paths` chooses a kernel for
-its speed alone, and no choice is ever an approximation.
+smallest. Every algorithm returns that one: `structsmooth.tree.algorithms` chooses one
+for its speed alone, and no choice is ever an approximation.
 """
 
 from __future__ import annotations
@@ -19,8 +16,8 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
 from structsmooth.support.validation import check_features, check_integer, check_n_jobs
+from structsmooth.tree.algorithms import spanning_edges
 from structsmooth.tree.neighbors import find_neighbors
-from structsmooth.tree.paths import spanning_edges
 
 # Neighboring numbers of this size differ by enough for the square to be normal.
 SMALLEST = 2.0**-430
@@ -129,8 +126,8 @@ def minimum_spanning_tree(
 ) -> SpanningTree:
     """Return the tree of an array that has been checked already.
 
-    ``workload`` is what all trees of a job would cost with the simplest kernel, in
-    seconds, if this is one of many; see `structsmooth.tree.paths`.
+    If this tree is one of many, ``workload`` is how many seconds Prim's algorithm on
+    exact distances would take for all of them; see `structsmooth.tree.algorithms`.
     """
     scaled, exponent = _scaled(X)
     left, right, squared = spanning_edges(scaled, n_threads, workload)
