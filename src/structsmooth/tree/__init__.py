@@ -19,7 +19,7 @@ from structsmooth.support.validation import check_features, check_integer, check
 from structsmooth.tree.algorithms import spanning_edges
 from structsmooth.tree.neighbors import find_neighbors
 
-# Neighboring numbers of this size differ by enough for the square to be normal.
+# The square of the difference of adjacent numbers of this size is still normal.
 SMALLEST = 2.0**-430
 
 __all__ = ["Neighbors", "SpanningTree", "euclidean_mst", "nearest_neighbors"]
@@ -137,7 +137,7 @@ def minimum_spanning_tree(
     is_tied = np.zeros(len(order) + 1, dtype=bool)
     is_tied[1:-1] = ascending[1:] == ascending[:-1]
     tied = np.flatnonzero(is_tied[1:] | is_tied[:-1])
-    some = order[tied]  # only among equal lengths do the rows matter
+    some = order[tied]  # the rows matter only among equal lengths
     order[tied] = some[np.lexsort((high[some], low[some], squared[some]))]
     return SpanningTree(
         edges=np.column_stack([low[order], high[order]]),
@@ -154,7 +154,7 @@ def _scaled(X: NDArray[Any]) -> tuple[NDArray[Any], int]:
     """Return X by rows, so that squares of differences neither overflow nor vanish.
 
     Data of extreme size are scaled by a power of two, which changes no digit, so equal
-    distances stay equal. Values that are too small beside the largest become 0.
+    distances stay equal. Values that are too small next to the largest become 0.
     """
     X = np.ascontiguousarray(X)
     if X.dtype == np.float32:

@@ -30,8 +30,9 @@ def find_neighbors(X: NDArray[Any], k: int, n_threads: int) -> tuple[I64, F64]:
     squared = np.empty((n, k))
     uncertain = np.arange(n)
     seconds = 2.0 * prim_seconds(n, X.shape[1])  # Prim compares each pair once
-    affordable = is_compiled(search_pairs) or seconds > COMPILE_SECONDS["boruvka"]
-    if n > BRUTE_ROWS and affordable:
+    if n > BRUTE_ROWS and (
+        is_compiled(search_pairs) or seconds > COMPILE_SECONDS["boruvka"]
+    ):
         n_listed = min(n - 1, k + SPARE)
         points = list_neighbors(X, n_listed, n_threads)
         source, found = points.source, points.squared[:, :k]
