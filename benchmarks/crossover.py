@@ -1,6 +1,6 @@
-"""Sizes at which one kernel overtakes another, for `structsmooth.tree.paths`.
+"""Where one algorithm overtakes another, for `structsmooth.tree.algorithms`.
 
-``python -m benchmarks.crossover`` prints milliseconds for each kernel.
+``python -m benchmarks.crossover`` prints milliseconds for each algorithm.
 """
 
 from __future__ import annotations
@@ -9,34 +9,30 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.cases import blobs, image_like
 from benchmarks.clock import seconds
-from structsmooth.tree.engine import engine_edges
-from structsmooth.tree.paths import choose_path
+from structsmooth.tree.algorithms import choose_algorithm
+from structsmooth.tree.boruvka import boruvka
 from structsmooth.tree.prim import prim
-from structsmooth.tree.products import prim_by_products
+from structsmooth.tree.prim_gram import prim_gram
 
-KERNELS = {
-    "prim": prim,
-    "products": prim_by_products,
-    "engine": engine_edges,
-}
+ALGORITHMS = {"prim": prim, "prim_gram": prim_gram, "boruvka": boruvka}
 ROWS = (100, 200, 400, 600, 800, 1000, 1500, 2000, 3000)
 FEATURES = (2, 4, 8, 16, 32, 48, 64, 96, 128, 256, 512)
 
 
 def main():
     """Print a line for each number of features and rows."""
-    print("| features | rows | " + " | ".join(KERNELS) + " | fastest | chosen |")
-    print("|---" * (len(KERNELS) + 4) + "|")
+    print("| features | rows | " + " | ".join(ALGORITHMS) + " | fastest | chosen |")
+    print("|---" * (len(ALGORITHMS) + 4) + "|")
     for d in FEATURES:
         for n in ROWS:
             X = blobs(n, d, n_groups=4) if d < 64 else image_like(n, n_features=d)[0]
             spent = {}
-            for name, build in KERNELS.items():
+            for name, build in ALGORITHMS.items():
                 build(X)
                 spent[name] = 1e3 * seconds(lambda build=build, X=X: build(X), 5)
             cells = " | ".join(f"{value:.2f}" for value in spent.values())
             fastest = min(spent, key=spent.get)
-            chosen = choose_path(n, d)
+            chosen = choose_algorithm(n, d)
             print(f"| {d} | {n} | {cells} | {fastest} | {chosen} |", flush=True)
 
 

@@ -89,7 +89,7 @@ def cross_tree(
 
     Copies of a row are joined to it by edges of length 0, so a row of weight 2 adds
     one edge to the tree and changes no other. A row of less than weight 1 takes its
-    edges down with it.
+    edges' weight down with it.
     """
     light = None if weights is None or weights.min() >= 1.0 else np.minimum(weights, 1)
     if coded.min() == coded.max():  # no tree is needed to see that nothing crosses
@@ -122,9 +122,9 @@ def _tied_fraction(
 ) -> float:
     """Return the share of the tree's edges that the tie rule alone decides.
 
-    They are those that the same rows in the opposite order do not give. That costs
-    a second tree, so it is looked at only where equal lengths are common in the
-    first, or an average over ties is asked for.
+    These are the edges that the same rows in the opposite order do not have. That costs
+    a second tree, so it is done only where equal lengths are common in the first, or an
+    average over ties is asked for.
     """
     n_samples = len(X)
     # The lengths are sorted.

@@ -1,11 +1,11 @@
 """The Bayes error around every single sample, from its nearest neighbors.
 
-The paper's first objective is over points, not clusters (equation strengthcost); it is
-given up there because the Bayes error of a point cannot be observed. A neighborhood can
-stand in: the share of unequal pairs among the labels of a sample and its k nearest
-neighbors in its cluster estimates ``h(x) = 1 - sum_k eta_k(x)^2`` without bias if the
-posterior is the same for all of them, and the mean of that over the neighborhood takes
-most of the noise away. The bound on the Bayes error then follows as for clusters.
+The paper's first objective is over points, not clusters (equation strengthcost). The
+paper drops it because the Bayes error of a point cannot be observed. That of a
+neighborhood can: the share of unequal pairs among the labels of a sample and its k
+nearest neighbors in its cluster estimates ``h(x) = 1 - sum_k eta_k(x)^2`` without bias
+if the posterior is the same for all of them, and the mean of that over the neighborhood
+is less noisy. The bound on the Bayes error then follows as for clusters.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from structsmooth.bayes_error.neighborhoods import (
 )
 from structsmooth.support.rowkeys import groups_of_keys, halves_of_rows
 
-# Chance agreement of two halves is exceeded by noise alone in 5 of 100 cases.
+# Noise alone exceeds this in 5 of 100 cases.
 ONE_SIDED_Z = 1.645
 
 
@@ -97,7 +97,7 @@ class Points:
     def reliability(self) -> float:
         """Share of the fractions' differences that is more than noise.
 
-        Unless it was measured by the way, the neighbors are looked for once more.
+        Unless it was measured with the fit, the neighbors are searched again.
         """
         if self.measured_reliability is not None:
             return self.measured_reliability
@@ -194,9 +194,9 @@ class Points:
         common: float,
         shrink: bool,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return fractions, drawn in if so wished, and their limits.
+        """Return fractions, drawn to their mean if they are shrunk, and their limits.
 
-        What is common to all is no limit for those that were drawn up to it.
+        A limit below the common value does not hold what was drawn up to that value.
         """
         if not shrink:
             return fractions, limits
@@ -237,7 +237,7 @@ def fit_points(
     near = neighbors_within(features, clusters, k, n_jobs)
     disagrees = disagreement_around(near, coded)
     limits = trivial_errors_around(near, coded, n_classes)
-    # Equal rows get the same, whoever is whose neighbor among them.
+    # Equal rows get the same estimate, however they are neighbors of each other.
     group = groups_of_keys(keys)
     fractions = _mean_of_groups(mean_around(near, disagrees), group)
     if counts is not None and not counts.all():

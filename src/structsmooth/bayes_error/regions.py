@@ -13,7 +13,7 @@ from structsmooth.bayes_error.bounds import BayesErrorBounds, region_bounds
 from structsmooth.support.groups import rows_of_groups
 from structsmooth.support.parallel import side_by_side
 from structsmooth.support.progress import Progress
-from structsmooth.tree.paths import prim_seconds
+from structsmooth.tree.algorithms import prim_seconds
 
 # Tasks that each thread gets, one after the other.
 TASKS_PER_JOB = 8

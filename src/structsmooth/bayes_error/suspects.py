@@ -1,10 +1,10 @@
 """Overlap or mistake: labels that none of their neighbors share.
 
-A wrong label in a clean region crosses the tree as a point of an overlap does. The two
-differ in what lies around them: where classes overlap, a point has neighbors of its
-own class; a mistake stands alone among neighbors that agree with each other. A rare
-but right label at the far end of an overlap looks the same, so these are suspects, for
-someone to look at, and nothing more.
+A wrong label in a clean region has crossing edges, as a point of an overlap has. The
+two differ in what lies around them: where classes overlap, a point has neighbors of its
+own class; a mistake stands alone among neighbors that agree with each other. A rare but
+right label at the far end of an overlap looks the same, so these are only suspects, for
+someone to inspect.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Suspects:
     agreement : ndarray of shape (m,)
         Share of the neighbors with that label.
     n_neighbors : int
-        How many neighbors were asked.
+        How many neighbors each row was compared with.
     """
 
     rows: NDArray[np.int64]
@@ -69,9 +69,9 @@ def find_suspects(
 ) -> Suspects:
     """List the samples whose labels look like mistakes, the most certain first.
 
-    Those whose own label at most 5 % of their neighbors have, while 80 % or more agree
-    on another one. Correct labels in the tails of an overlap are among them, so look
-    before you change any.
+    A sample is suspect if at most 5 % of its neighbors have its label, while 80 % or
+    more agree on another one. Correct labels in the tails of an overlap are among them,
+    so inspect them before you change any.
 
     Parameters
     ----------
@@ -80,7 +80,8 @@ def find_suspects(
     y : array-like of shape (n,)
         Labels of any kind.
     n_neighbors : int or "auto", default="auto"
-        How many neighbors are asked; "auto" is 0.4 times the root of n, from 15 to 50.
+        How many neighbors to compare with; "auto" is 0.4 times the square root of n,
+        from 15 to 50.
     n_jobs : int, optional
         Threads, as in joblib.
 
@@ -115,7 +116,7 @@ def suspects_among(
 ) -> Suspects:
     """Find suspects, with class numbers as likely labels; the arguments are checked.
 
-    Neighbors are looked for among all rows: within a cluster, those of another class at
+    Neighbors are searched among all rows: within a cluster, rows of another class at
     its border would stand alone.
     """
     n_samples = len(coded)

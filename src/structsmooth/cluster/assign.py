@@ -1,7 +1,7 @@
 """Which cluster a row belongs to, by centers, by density or by the nearest row.
 
-The first two kinds are what `StructuralSmoother` makes by itself: plain arrays that can
-be stored without pickle. The others serve clusterers of the user's.
+The first two kinds are what `StructuralSmoother` makes by itself: arrays that can be
+stored without pickle. The others serve clusterers from the user.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class NearestRow:
 
 @dataclass(frozen=True, eq=False)
 class ClustererAssigner:
-    """The ``predict`` of a scikit-learn clusterer of the user's."""
+    """The ``predict`` of a scikit-learn clusterer from the user."""
 
     clusterer: Any
     names: NDArray[np.int64]

@@ -1,18 +1,18 @@
 """The nearest of some points to each row: shortlisted in float32, decided in float64.
 
-What counts is the float64 sum of squared differences, feature by feature, and of equal
-ones the first point. A row's result so depends on that row alone, which blocked matrix
-products do not promise. They are much faster, though, and their error is bounded. With
-rows ``a`` and points ``c`` moved to the middle of the points, scaled and rounded to
-float32, and u = 2**-24::
+The float64 sum of squared differences, feature by feature, decides; of equally near
+points the first wins. A row's result therefore depends on that row alone, which blocked
+matrix products do not guarantee. These are much faster, though, and their error is
+bounded. With rows ``a`` and points ``c`` moved to the middle of the points, scaled and
+rounded to float32, and u = 2**-24::
 
     score = a c - |c|^2 / 2  =  (|a|^2 - |a - c|^2) / 2
 
 is computed within ``(d + 8) u (|a| + |c|)^2 / 2`` of the true one: rounding a and c
 moves the square by 2 u (|a| + |c|)^2 at most, the product of d + 1 numbers by (d + 1)
 u (|a| + |c|)^2 / 2, and rounding ``|c|^2`` by less than one u of it. So the nearest
-point's score lies within twice that of the largest score. Nearly always a single one
-does; exact distances decide among several.
+point's score lies within twice that bound of the largest score. Nearly always only one
+score does; exact distances decide among several.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from numpy.typing import NDArray
 
 from structsmooth.support.jit import kernel
 
-# So few distances are not worth a compilation of two seconds, though it is kept; of so
-# few points the products' overhead is the larger part.
+# Up to this many distances are not worth a compilation of two seconds, although it is
+# cached; with fewer points than this, the overhead of the products dominates.
 FEW_DISTANCES, FEW_POINTS = 5_000_000, 24
 # Scores at a time, so that they stay in the cache.
 BLOCK = 131_072
 # The farthest point's distance from the middle becomes about 2**20, which leaves room
-# for rows far beyond; products too small for float32 are lost, allowed for by TINY.
+# for rows far beyond. Products too small for float32 are lost; TINY allows for that.
 TARGET_EXPONENT, FAR, TINY = 20, 2.0**50, 2.0**-100
-# Beyond these, squares of differences need not fit float64.
+# Outside these limits, squares of differences may not fit float64.
 SMALLEST, LARGEST = 1e-100, 1e100
 
 
 def nearest_point(rows: NDArray[Any], points: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the number of the point nearest to each row, the first of equal ones."""
+    """Return the index of the point nearest to each row, the first of equal ones."""
     rows, points = np.ascontiguousarray(rows), points.astype(np.float64)
     columns = np.ascontiguousarray(points.T)
     nearest = np.empty(len(rows), np.int64)
@@ -66,11 +66,11 @@ def nearest_point(rows: NDArray[Any], points: NDArray[Any]) -> NDArray[np.int64]
 
 
 def within_reach(rows: NDArray[Any], points: NDArray[np.float64]) -> NDArray[Any]:
-    """Return rows in which those extremely far from the points are drawn nearer.
+    """Return the rows, those extremely far from the points moved nearer to them.
 
-    Beyond 10**12 times the size of what lies there, differences of distances are lost
-    to rounding, and squares may overflow. On its way toward the points' middle a row
-    stays nearest to the same ones.
+    Beyond 10**12 times the size of the points, differences of distances are lost to
+    rounding, and squares may overflow. A row that moves toward the middle of the points
+    stays nearest to the same one.
     """
     middle = points.mean(axis=0)
     size = float(np.abs(points).max()) or 1.0
@@ -86,7 +86,7 @@ def within_reach(rows: NDArray[Any], points: NDArray[np.float64]) -> NDArray[Any
 
 
 def _radius(points: NDArray[np.float64], middle: NDArray[np.float64]) -> float:
-    """Return how far the points are from the middle, at most."""
+    """Return the largest distance of a point from the middle."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         return float(np.sqrt(((points - middle) ** 2).sum(axis=1).max()))
 
@@ -106,9 +106,9 @@ def _move(
     radius: float,
     moved: NDArray[np.float32],
 ) -> NDArray[np.float32]:
-    """Write the rows as float32 with a 1 behind; return what to allow their scores.
+    """Write the rows as float32, followed by a 1; return the slack of their scores.
 
-    That of a row too far away for float32 is infinite.
+    The slack of a row too far away for float32 is infinite.
     """
     n_features = rows.shape[1]
     slack = np.empty(rows.shape[0], np.float32)
@@ -121,7 +121,7 @@ def _move(
         moved[i, n_features] = 1.0
         length = np.sqrt(square)
         if length < FAR:
-            # A hundredth more, for the rounding of this and of float64 differences.
+            # A hundredth more, for rounding here and in the float64 differences.
             allowed = 1.01 * (n_features + 8) * 2.0**-24 * (length + radius) ** 2
             slack[i] = allowed + TINY
         else:
@@ -165,30 +165,29 @@ def _first_of_nearest(
     return best
 
 
-# Functions of their own, on one-dimensional arrays: so the compiler vectorizes them.
+# Separate functions of one-dimensional arrays, so that the compiler vectorizes them.
 @kernel
 def _largest(values: NDArray[np.float32]) -> Any:
-    """Return the largest value; integers of the same order, for floats are slow."""
+    """Return the largest value, found by integers because floats are slow."""
     bits = values.view(np.int32)
     largest = np.int32(-(2**31))
     for j in range(bits.shape[0]):
-        # The bits of negative numbers are in reverse, but for the sign.
+        # Except for the sign, the bits of negative numbers are in reverse order.
         ordered = bits[j] ^ ((bits[j] >> np.int32(31)) & np.int32(2**31 - 1))
         largest = max(largest, ordered)
-    found = np.empty(1, np.int32)
-    found[0] = largest ^ ((largest >> np.int32(31)) & np.int32(2**31 - 1))
-    return found.view(np.float32)[0]
+    largest ^= (largest >> np.int32(31)) & np.int32(2**31 - 1)
+    return np.int32(largest).view(np.float32)
 
 
 @kernel
 def _from_limit(values: NDArray[np.float32], limit: np.float32) -> tuple[Any, Any]:
-    """Return how many values reach the limit, and the sum of their places."""
-    count, places = np.int32(0), np.int32(0)
+    """Return how many values reach the limit, and the sum of their indices."""
+    count, indices = np.int32(0), np.int32(0)
     for j in range(values.shape[0]):
         reaches = np.int32(values[j] >= limit)
         count += reaches
-        places += reaches * np.int32(j)
-    return count, places
+        indices += reaches * np.int32(j)
+    return count, indices
 
 
 @kernel
@@ -197,7 +196,7 @@ def _compare_all(
     columns: NDArray[np.float64],
     nearest: NDArray[np.int64],
 ) -> None:
-    """Compare every row with every column; the inner loop vectorizes as it stands."""
+    """Compare every row with every point; the inner loop vectorizes as it is."""
     n_features, n_columns = columns.shape
     squared = np.empty(n_columns)
     for i in range(rows.shape[0]):

@@ -88,7 +88,7 @@ def flip_labels(
 
     Each label is replaced with probability ``a`` by one of the other K - 1 classes, all
     equally likely unless a spread says otherwise: smoothing for learners that take
-    neither soft labels nor weights. Draw anew for every epoch.
+    neither soft labels nor weights. Draw again for every epoch.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """Where the smoothed mass goes: to the classes that overlap here, not evenly to all.
 
-The mass that leaves a class is shared out like the labels that are near: in a cluster,
-like the crossing edges of its tree at that class; around a sample, like its neighbors
-of other classes. Where these are few, the edges of the whole data set count too, and
-where those are few, even shares.
+The mass that leaves a class is divided like the labels nearby: in a cluster, like the
+crossing edges of its tree at that class; around a sample, like its neighbors of other
+classes. Where these are few, the edges of the whole data set count too, and where those
+are few, even shares.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ def spread_of(
 def shares(
     counts: NDArray[np.float64], prior: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return how mass is shared out like counts and a prior; rows sum to 1."""
+    """Return shares in proportion to counts and a prior; rows sum to 1."""
     both = counts + PRIOR_COUNT * prior
     shared: NDArray[np.float64] = both / both.sum(axis=1, keepdims=True)
     return shared
 
 
 def shares_of_whole(whole: BayesErrorBounds) -> NDArray[np.float64]:
-    """Return how the mass of each class is shared out in the whole data set."""
+    """Return where the mass of each class goes in the whole data set."""
     n_classes = whole.n_classes
     even = (1.0 - np.eye(n_classes)) / (n_classes - 1)
     return shares(whole.crossing, even)

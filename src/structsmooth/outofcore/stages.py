@@ -27,7 +27,7 @@ from structsmooth.reduce import FULL_SPECTRUM, LinearReduction
 from structsmooth.support.groups import order_by_group
 from structsmooth.support.parallel import side_by_side
 from structsmooth.support.progress import Stage
-from structsmooth.tree.paths import prim_seconds
+from structsmooth.tree.algorithms import prim_seconds
 
 # Files in the spill directory: moments, the cluster of each row, rows and class numbers
 # sorted by region, and the bounds of a region.

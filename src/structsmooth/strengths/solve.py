@@ -124,7 +124,7 @@ def largest_free_beta(
 ) -> float:
     """Return the largest beta at which no strength is held by a bound.
 
-    Up to there `solve_strengths` is the paper's closed form. It is infinite if all Bayes
+    Up to it `solve_strengths` is the paper's closed form. It is infinite if all Bayes
     errors are equal, because then every beta gives uniform smoothing.
     """
     bayes_error, weights = _check_regions(bayes_error, weights, n_classes)

@@ -1,12 +1,9 @@
 """Exact Euclidean minimum spanning trees and nearest neighbors.
 
-`euclidean_mst` and `nearest_neighbors` are the whole interface; the kernels behind
-them live in files of their own and see only arrays.
-
 When distances are equal, the tree is not unique. Edges are therefore ordered by
 (squared length, lower row number, higher row number), which makes one tree the
-smallest. Every kernel returns that one: `structsmooth.tree.paths` chooses a kernel for
-its speed alone, and no choice is ever an approximation.
+smallest. Every algorithm returns that one: `structsmooth.tree.algorithms` chooses one
+for its speed alone, and no choice is ever an approximation.
 """
 
 from __future__ import annotations
@@ -19,10 +16,10 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
 from structsmooth.support.validation import check_features, check_integer, check_n_jobs
+from structsmooth.tree.algorithms import spanning_edges
 from structsmooth.tree.neighbors import find_neighbors
-from structsmooth.tree.paths import spanning_edges
 
-# Neighboring numbers of this size differ by enough for the square to be normal.
+# The square of the difference of adjacent numbers of this size is still normal.
 SMALLEST = 2.0**-430
 
 __all__ = ["Neighbors", "SpanningTree", "euclidean_mst", "nearest_neighbors"]
@@ -129,8 +126,8 @@ def minimum_spanning_tree(
 ) -> SpanningTree:
     """Return the tree of an array that has been checked already.
 
-    ``workload`` is what all trees of a job would cost with the simplest kernel, in
-    seconds, if this is one of many; see `structsmooth.tree.paths`.
+    If this tree is one of many, ``workload`` is how many seconds Prim's algorithm on
+    exact distances would take for all of them; see `structsmooth.tree.algorithms`.
     """
     scaled, exponent = _scaled(X)
     left, right, squared = spanning_edges(scaled, n_threads, workload)
@@ -140,7 +137,7 @@ def minimum_spanning_tree(
     is_tied = np.zeros(len(order) + 1, dtype=bool)
     is_tied[1:-1] = ascending[1:] == ascending[:-1]
     tied = np.flatnonzero(is_tied[1:] | is_tied[:-1])
-    some = order[tied]  # only among equal lengths do the rows matter
+    some = order[tied]  # the rows matter only among equal lengths
     order[tied] = some[np.lexsort((high[some], low[some], squared[some]))]
     return SpanningTree(
         edges=np.column_stack([low[order], high[order]]),
@@ -157,7 +154,7 @@ def _scaled(X: NDArray[Any]) -> tuple[NDArray[Any], int]:
     """Return X by rows, so that squares of differences neither overflow nor vanish.
 
     Data of extreme size are scaled by a power of two, which changes no digit, so equal
-    distances stay equal. Values that are too small beside the largest become 0.
+    distances stay equal. Values that are too small next to the largest become 0.
     """
     X = np.ascontiguousarray(X)
     if X.dtype == np.float32:

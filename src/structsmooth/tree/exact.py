@@ -1,6 +1,6 @@
 """The one definition of a distance and of the order of edges.
 
-Every kernel decides by these functions, or by the same sums in the same order, so
+Every algorithm decides by these functions, or by the same sums in the same order, so
 that all of them return the same tree.
 """
 
@@ -12,6 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.support.jit import kernel
+
+F32 = NDArray[np.float32]
+F64 = NDArray[np.float64]
+I32 = NDArray[np.int32]
+I64 = NDArray[np.int64]
+# The two ends and the squared lengths of the edges of a tree.
+Edges = tuple[I64, I64, F64]
 
 
 @kernel
@@ -33,12 +40,3 @@ def precedes(
         return squared < other_squared
     low, other_low = min(a, b), min(c, d)
     return low < other_low or (low == other_low and max(a, b) < max(c, d))
-
-
-@kernel
-def root_of(parent: NDArray[Any], i: int) -> int:
-    """Return the representative of i's set, and shorten the way to it."""
-    while parent[i] != i:
-        parent[i] = parent[parent[i]]
-        i = parent[i]
-    return i

@@ -1,7 +1,7 @@
-"""Prim's algorithm on exact distances: the kernel for small work.
+"""Prim's algorithm on exact distances, for small work.
 
 Time O(n^2 d), memory O(n d). The points are kept feature by feature, so that vectors
-hold points, and no sum is reordered: the distances are those of
+hold points and no sum is reordered: the distances are those of
 `structsmooth.tree.exact`, to the last bit.
 """
 
@@ -13,22 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.support.jit import kernel
-from structsmooth.tree.exact import precedes
-from structsmooth.tree.passes import last_up_to
-from structsmooth.tree.strips import STRIP, WIDTH, approach_all, as_strips
+from structsmooth.tree.exact import F64, Edges, precedes
+from structsmooth.tree.simd import STRIP, WIDTH, approach_all, as_strips
 
 
-def prim(
-    X: NDArray[Any],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return the ends and squared lengths of the tree's edges, in growing order."""
-    return grow_exactly(as_strips(X), len(X))
+def prim(X: NDArray[Any]) -> Edges:
+    """Return the tree's edges in the order in which they are found."""
+    return _grow_tree(as_strips(X), len(X))
 
 
 @kernel
-def grow_exactly(
-    strips: NDArray[np.float64], n: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+def _grow_tree(strips: F64, n: int) -> Edges:
     """Grow the tree from the first of n points.
 
     The strips are overwritten: points that have joined the tree make way for open
@@ -40,7 +35,7 @@ def grow_exactly(
     bits = nearest.view(np.int64)
     nearest_row = np.zeros(n_strips * STRIP, np.int64)  # and where it is measured to
     lowest = np.empty(WIDTH, np.int64)
-    newest = np.empty(n_features)
+    point = np.empty(n_features)
     left = np.empty(n - 1, np.int64)
     right = np.empty(n - 1, np.int64)
     lengths = np.empty(n - 1)
@@ -54,7 +49,7 @@ def grow_exactly(
         strip, lane = divmod(chosen, STRIP)
         last_strip, last_lane = divmod(n_open, STRIP)
         for feature in range(n_features):
-            newest[feature] = strips[strip, feature, lane]
+            point[feature] = strips[strip, feature, lane]
             strips[strip, feature, lane] = strips[last_strip, feature, last_lane]
             strips[last_strip, feature, last_lane] = np.inf
         row_of[chosen] = row_of[n_open]
@@ -62,10 +57,8 @@ def grow_exactly(
         nearest_row[chosen] = nearest_row[n_open]
         nearest[n_open] = np.inf
 
-        shortest_bits = approach_all(
-            strips, newest, row, n_open, nearest, nearest_row, lowest
-        )
-        chosen, n_shortest = last_up_to(bits[:n_open], shortest_bits)
+        limit = approach_all(strips, n_open, point, row, nearest, nearest_row, lowest)
+        chosen, n_shortest = last_up_to(bits[:n_open], limit)
         if n_shortest > 1:
             shortest = nearest[chosen]
             for place in range(n_open):
@@ -81,3 +74,20 @@ def grow_exactly(
         left[step], right[step] = row_of[chosen], nearest_row[chosen]
         lengths[step] = nearest[chosen]
     return left, right, lengths
+
+
+@kernel
+def last_up_to(bits: NDArray[Any], limit: Any) -> tuple[int, int]:
+    """Return the last place whose bits do not exceed the limit, and how many do not.
+
+    A vector loop over all places, without a branch that the processor could mispredict,
+    is faster than keeping track of what has changed. All integers have the width of the
+    bits, so that one vector holds as many of each.
+    """
+    kind = bits.dtype.type
+    last, count = kind(-1), kind(0)
+    for j in range(kind(bits.shape[0])):
+        is_below = bits[j] <= limit
+        count += kind(is_below)
+        last = max(last, kind(j) if is_below else kind(-1))
+    return last, count

@@ -1,8 +1,7 @@
-"""Points in an order in which neighbors are near, as panels and boxes.
+"""A balanced k-d tree, split at the median of the widest coordinate.
 
-A balanced k-d tree, split at the median of the widest coordinate down to leaves of
-a few panels. Its nodes are numbered like a heap: the children of v are 2v + 1 and
-2v + 2, and the last level holds the leaves.
+Its leaves hold a few panels of sixteen points. Nodes are numbered as in a heap: the
+children of v are 2v + 1 and 2v + 2, and the last level holds the leaves.
 """
 
 from __future__ import annotations
@@ -10,10 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from structsmooth.support.jit import kernel
-from structsmooth.tree.tiles import PANEL
+from structsmooth.tree.exact import F32, I64
+from structsmooth.tree.simd import PANEL
 
 _NAN = np.float32(np.nan)
 _INFINITY = np.float32(np.inf)
@@ -21,35 +20,21 @@ _INFINITY = np.float32(np.inf)
 SPREAD_SAMPLE = 64
 
 
-class Layout(NamedTuple):
-    """Points in tree order; what has no point is NaN.
+class KDTree(NamedTuple):
+    """Points in the order of the leaves; a place without a point holds NaN."""
 
-    Attributes
-    ----------
-    order : ndarray of shape (n,), int64
-        Which input row is at each place.
-    rows : ndarray of shape (16 p, d), float32
-        The points in order, one after the other.
-    panels : ndarray of shape (p, d, 16), float32
-        The same sixteen at a time, feature by feature.
-    start, end : ndarray of shape (nodes,), int64
-        The panels of each node.
-    low, high : ndarray of shape (nodes, d), float32
-        The box around the points of each node.
-    """
-
-    order: NDArray[np.int64]
-    rows: NDArray[np.float32]
-    panels: NDArray[np.float32]
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
-    low: NDArray[np.float32]
-    high: NDArray[np.float32]
+    order: I64  # (n,): which input row is at each place
+    rows: F32  # (16 p, d): the points in order, one after the other
+    panels: F32  # (p, d, 16): the same sixteen at a time, feature by feature
+    start: I64  # (nodes,): the first panel of each node
+    end: I64  # and the one after its last
+    low: F32  # (nodes, d): the box around the points of each node
+    high: F32
 
 
 @kernel
-def lay_out(points: NDArray[np.float32], leaf_panels: int) -> Layout:
-    """Return the points in tree order, with at most ``leaf_panels`` in a leaf."""
+def build_kdtree(points: F32, leaf_panels: int) -> KDTree:
+    """Return the tree of the points, with at most ``leaf_panels`` in a leaf."""
     n, d = points.shape
     n_panels = (n + PANEL - 1) // PANEL
     depth = 0
@@ -64,30 +49,23 @@ def lay_out(points: NDArray[np.float32], leaf_panels: int) -> Layout:
     rows = np.full((n_panels * PANEL, d), _NAN)
     rows[:n] = points
     key = np.empty(n, np.float32)
-    low = np.empty((n_nodes, d), np.float32)
-    high = np.empty((n_nodes, d), np.float32)
     for node in range(first_leaf):
         middle = (start[node] + end[node] + 1) >> 1
         start[2 * node + 1], end[2 * node + 1] = start[node], middle
         start[2 * node + 2], end[2 * node + 2] = middle, end[node]
         begin, stop = start[node] * PANEL, min(end[node] * PANEL, n)
         if middle * PANEL < stop:
-            feature = _widest_feature(rows[begin:stop])
-            for i in range(begin, stop):
-                key[i] = rows[i, feature]
-            _select(
-                key[begin:stop],
-                order[begin:stop],
-                rows[begin:stop],
-                middle * PANEL - begin,
-            )
+            part = slice(begin, stop)
+            feature = _widest_feature(rows[part])
+            key[part] = rows[part, feature]
+            _select(key[part], order[part], rows[part], middle * PANEL - begin)
 
     panels = np.full((n_panels, d, PANEL), _NAN)
     for i in range(n):
         for feature in range(d):
             panels[i // PANEL, feature, i % PANEL] = rows[i, feature]
-    low[:] = _INFINITY
-    high[:] = -_INFINITY
+    low = np.full((n_nodes, d), _INFINITY)
+    high = np.full((n_nodes, d), -_INFINITY)
     for node in range(n_nodes - 1, -1, -1):
         if node >= first_leaf:
             for i in range(start[node] * PANEL, min(end[node] * PANEL, n)):
@@ -95,15 +73,15 @@ def lay_out(points: NDArray[np.float32], leaf_panels: int) -> Layout:
                     low[node, feature] = min(low[node, feature], rows[i, feature])
                     high[node, feature] = max(high[node, feature], rows[i, feature])
         else:
+            left, right = 2 * node + 1, 2 * node + 2
             for feature in range(d):
-                left, right = 2 * node + 1, 2 * node + 2
                 low[node, feature] = min(low[left, feature], low[right, feature])
                 high[node, feature] = max(high[left, feature], high[right, feature])
-    return Layout(order, rows, panels, start, end, low, high)
+    return KDTree(order, rows, panels, start, end, low, high)
 
 
 @kernel
-def _widest_feature(rows: NDArray[np.float32]) -> int:
+def _widest_feature(rows: F32) -> int:
     step = max(1, len(rows) // SPREAD_SAMPLE)
     widest, width = 0, np.float32(-1.0)
     for feature in range(rows.shape[1]):
@@ -117,12 +95,7 @@ def _widest_feature(rows: NDArray[np.float32]) -> int:
 
 
 @kernel
-def _select(
-    key: NDArray[np.float32],
-    order: NDArray[np.int64],
-    rows: NDArray[np.float32],
-    k: int,
-) -> None:
+def _select(key: F32, order: I64, rows: F32, k: int) -> None:
     """Move the k smallest keys, and what belongs to them, to the front."""
     low, high = 0, len(key) - 1
     while low < high:
@@ -152,21 +125,16 @@ def _select(
 
 
 @kernel(fastmath={"reassoc", "contract", "nsz"})
-def box_distance(
-    low: NDArray[np.float32],
-    high: NDArray[np.float32],
-    lows: NDArray[np.float32],
-    highs: NDArray[np.float32],
-    node: int,
-) -> np.float32:
+def box_distance(low: F32, high: F32, tree: KDTree, node: int) -> np.float32:
     """Return the squared distance of a box to that of a node, 0 if they overlap.
 
-    The node's row is looked up here, because a slice would cost more than the sum.
+    The node's row is looked up here because a slice would cost more than the sum.
     """
     total = np.float32(0.0)
     for feature in range(low.shape[0]):
         gap = max(
-            low[feature] - highs[node, feature], lows[node, feature] - high[feature]
+            low[feature] - tree.high[node, feature],
+            tree.low[node, feature] - high[feature],
         )
         gap = max(gap, np.float32(0.0))
         total += gap * gap

@@ -1,7 +1,8 @@
-"""Every kernel, block size and thread count returns the same tree, always."""
+"""Every algorithm, block size and thread count returns the same tree, always."""
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -10,12 +11,18 @@ from sklearn.neighbors import NearestNeighbors
 from oracles import kruskal, prim
 from structsmooth import euclidean_mst, nearest_neighbors
 from structsmooth.errors import InvalidInputError
-from structsmooth.tree import engine, minimum_spanning_tree, paths, shadow
+from structsmooth.tree import (
+    algorithms,
+    boruvka,
+    minimum_spanning_tree,
+    neighbor_lists,
+    prim_gram,
+)
+from structsmooth.tree.algorithms import choose_algorithm, prim_seconds
 from structsmooth.tree.duplicates import first_of_equal
 from structsmooth.tree.neighbors import find_neighbors
-from structsmooth.tree.paths import choose_path, prim_seconds
-from structsmooth.tree.prim import prim as prim_kernel
-from structsmooth.tree.products import prim_by_products
+from structsmooth.tree.prim import prim as exact_prim
+from structsmooth.tree.rounding import round_points
 
 KINDS = (
     "normal",
@@ -35,7 +42,7 @@ KINDS = (
 
 
 def draw(generator, n, d, kind):
-    """Return data of a difficult kind."""
+    """Return data of some difficult kind."""
     X = generator.normal(size=(n, d))
     if kind == "rounded":
         return np.round(2 * X)
@@ -74,24 +81,21 @@ def as_tree(edges):
     return pairs[order], squared[order]
 
 
-def plain(X):
-    return as_tree(prim_kernel(X))
+def exact_tree(X):
+    return as_tree(exact_prim(X))
 
 
 def with_distinct(build):
-    """Apply a kernel for distinct rows to any rows, as `paths` does."""
+    """Apply an algorithm for distinct rows to any rows, as the package does."""
 
     def edges(X):
         first = first_of_equal(X)
-        if first is None:
-            return as_tree(build(X))
         distinct = np.flatnonzero(first == np.arange(len(X)))
         equal = np.flatnonzero(first != np.arange(len(X)))
-        if len(distinct) == 1:
-            left = right = np.empty(0, dtype=np.int64)
-            squared = np.empty(0)
-        else:
-            left, right, squared = build(np.ascontiguousarray(X[distinct]))
+        left = right = np.empty(0, dtype=np.int64)
+        squared = np.empty(0)
+        if len(distinct) > 1:
+            left, right, squared = build(X[distinct])
         return as_tree(
             (
                 np.concatenate([first[equal], distinct[left]]),
@@ -105,38 +109,36 @@ def with_distinct(build):
 
 def with_settings(n_listed, leaf_panels, n_threads):
     def build(X):
-        saved = engine.N_LISTED, engine.LEAF_PANELS
-        engine.N_LISTED, engine.LEAF_PANELS = n_listed, ((np.inf, leaf_panels),)
-        try:
-            return engine.engine_edges(X, n_threads)
-        finally:
-            engine.N_LISTED, engine.LEAF_PANELS = saved
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(boruvka, "N_LISTED", n_listed)
+            patch.setattr(neighbor_lists, "LEAF_PANELS", ((np.inf, leaf_panels),))
+            return boruvka.boruvka(X, n_threads)
 
     return with_distinct(build)
 
 
-KERNELS = {
-    "products": with_distinct(prim_by_products),
-    "engine": with_distinct(engine.engine_edges),
+ALGORITHMS = {
+    "Gram matrix": with_distinct(prim_gram.prim_gram),
+    "Boruvka": with_distinct(boruvka.boruvka),
     "short lists": with_settings(1, 1, 1),
     "small leaves, two threads": with_settings(5, 1, 2),
     "long lists, three threads": with_settings(9, 4, 3),
 }
-N_SETS_A_CHUNK = 64
+SETS_PER_CHUNK = 64
 
 
 @pytest.mark.parametrize("chunk", range(8))
-def test_2560_random_cases_give_the_tree_of_a_plain_prim(chunk):
-    """512 data sets, five kernels and settings each."""
+def test_2560_random_cases_give_the_tree_of_exact_prim(chunk):
+    """512 data sets, five algorithms and settings each."""
     generator = np.random.default_rng(chunk)
-    for number in range(N_SETS_A_CHUNK):
+    for number in range(SETS_PER_CHUNK):
         n = int(generator.choice([2, 3, 5, 15, 16, 17, 33, 64, 65, 130, 400, 900]))
         d = int(generator.choice([1, 2, 3, 5, 9, 17, 28, 70]))
         kind = KINDS[(number + chunk) % len(KINDS)]
         dtype = (np.float32, np.float64)[number % 2]
         X = draw(generator, n, d, kind).astype(dtype)
-        edges, squared = plain(X)
-        for name, build in KERNELS.items():
+        edges, squared = exact_tree(X)
+        for name, build in ALGORITHMS.items():
             case = (name, n, d, kind, dtype.__name__, chunk, number)
             got_edges, got_squared = build(X)
             assert np.array_equal(got_edges, edges), case
@@ -144,18 +146,18 @@ def test_2560_random_cases_give_the_tree_of_a_plain_prim(chunk):
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_the_plain_kernel_equals_kruskal_over_all_pairs(seed):
+def test_exact_prim_equals_kruskal_over_all_pairs(seed):
     generator = np.random.default_rng(seed)
     n, d = int(generator.integers(2, 50)), int(generator.integers(1, 7))
     X = draw(generator, n, d, KINDS[seed % len(KINDS)])
-    assert np.array_equal(plain(X)[0], kruskal(X))
+    assert np.array_equal(exact_tree(X)[0], kruskal(X))
 
 
 @pytest.mark.parametrize(("n", "d"), [(3000, 2), (2500, 12), (2200, 40), (1500, 128)])
 def test_large_trees_equal_an_independent_prim(rng, n, d):
     X = rng.normal(size=(n, d)).astype(np.float32)
     edges, lengths = prim(X)
-    for build in (engine.engine_edges, prim_by_products):
+    for build in (boruvka.boruvka, prim_gram.prim_gram):
         got, squared = as_tree(build(X))
         assert np.array_equal(got, edges)
         np.testing.assert_allclose(np.sqrt(squared), lengths, rtol=1e-14)
@@ -163,39 +165,38 @@ def test_large_trees_equal_an_independent_prim(rng, n, d):
 
 @pytest.fixture
 def all_compiled(monkeypatch):
-    """Let only the table of paths decide, whatever is in the cache."""
-    monkeypatch.setattr(paths, "is_compiled", lambda _: True)
+    """Let the crossovers alone decide, whatever is in the cache."""
+    monkeypatch.setattr(algorithms, "is_compiled", lambda _: True)
 
 
 @pytest.mark.usefixtures("all_compiled")
 @pytest.mark.parametrize("kind", ["rounded", "binary", "duplicates", "line"])
 def test_large_tied_data(rng, kind):
     X = draw(rng, 4000, 6, kind)
-    edges, _ = plain(X)
+    edges, _ = exact_tree(X)
     for n_jobs in (1, 2):
         assert np.array_equal(euclidean_mst(X, n_jobs=n_jobs).edges, edges)
 
 
 @pytest.mark.usefixtures("all_compiled")
-def test_the_public_function_takes_every_path(rng, monkeypatch):
-    taken = []
-    for path in ("prim", "engine", "products"):
-        module, name = {
-            "prim": (paths, "prim"),
-            "engine": (paths.engine, "engine_edges"),
-            "products": (paths.products, "prim_by_products"),
-        }[path]
+def test_the_public_function_uses_every_algorithm(rng, monkeypatch):
+    used = []
+    for module, name in (
+        (algorithms, "prim"),
+        (boruvka, "boruvka"),
+        (prim_gram, "prim_gram"),
+    ):
         real = getattr(module, name)
 
-        def watched(*arguments, _real=real, _path=path):
-            taken.append(_path)
+        def watched(*arguments, _real=real, _name=name):
+            used.append(_name)
             return _real(*arguments)
 
         monkeypatch.setattr(module, name, watched)
     for n, d in ((100, 3), (2600, 3), (300, 60)):
         X = rng.normal(size=(n, d))
-        assert np.array_equal(euclidean_mst(X).edges, plain(X)[0])
-    assert taken == ["prim", "engine", "products"]
+        assert np.array_equal(euclidean_mst(X).edges, exact_tree(X)[0])
+    assert used == ["prim", "boruvka", "prim_gram"]
 
 
 @pytest.mark.parametrize(
@@ -203,28 +204,28 @@ def test_the_public_function_takes_every_path(rng, monkeypatch):
     [
         (1, 1, "prim"),
         (2500, 6, "prim"),
-        (2501, 6, "engine"),
+        (2501, 6, "boruvka"),
         (1000, 40, "prim"),
-        (1001, 40, "engine"),
+        (1001, 40, "boruvka"),
         (200, 41, "prim"),
-        (1300, 96, "products"),
-        (1301, 96, "engine"),
-        (780, 256, "products"),
-        (3000, 1000, "products"),
-        (10**6, 2, "engine"),
+        (1300, 96, "prim_gram"),
+        (1301, 96, "boruvka"),
+        (780, 256, "prim_gram"),
+        (3000, 1000, "prim_gram"),
+        (10**6, 2, "boruvka"),
     ],
 )
-def test_the_table_of_paths(n, d, expected):
-    assert choose_path(n, d) == expected
+def test_the_table_of_crossovers(n, d, expected):
+    assert choose_algorithm(n, d) == expected
 
 
-def test_small_work_does_not_wait_for_the_engine(monkeypatch):
-    monkeypatch.setattr(paths, "is_compiled", lambda _: False)
-    assert paths._affordable_path(5000, 8, None) == "prim"
-    assert paths._affordable_path(5000, 8, workload=60.0) == "engine"
-    assert paths._affordable_path(10**6, 8, None) == "engine"
-    monkeypatch.setattr(paths, "is_compiled", lambda _: True)
-    assert paths._affordable_path(5000, 8, None) == "engine"
+def test_small_work_does_not_wait_for_compilation(monkeypatch):
+    monkeypatch.setattr(algorithms, "is_compiled", lambda _: False)
+    assert algorithms._affordable_algorithm(5000, 8, None) == "prim"
+    assert algorithms._affordable_algorithm(5000, 8, workload=60.0) == "boruvka"
+    assert algorithms._affordable_algorithm(10**6, 8, None) == "boruvka"
+    monkeypatch.setattr(algorithms, "is_compiled", lambda _: True)
+    assert algorithms._affordable_algorithm(5000, 8, None) == "boruvka"
 
 
 def test_the_cost_of_prim_grows_with_rows_and_features():
@@ -234,24 +235,30 @@ def test_the_cost_of_prim_grows_with_rows_and_features():
 
 @pytest.mark.parametrize("rotate", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_distances_in_the_shadow_are_within_their_slack(rng, kind, rotate):
+def test_distances_in_float32_are_within_their_bound(rng, kind, rotate):
     X = draw(rng, 120, 6, kind)
-    cast = shadow.cast_shadow(X, rotate)
+    points, error = round_points(X, rotate)
     for i in range(0, 120, 7):
         squared = np.zeros(120, dtype=np.float32)  # in float32, as the tiles do
         for feature in range(6):
-            difference = cast.points[:, feature] - cast.points[i, feature]
+            difference = points[:, feature] - points[i, feature]
             squared += difference * difference
-        in_shadow = np.sqrt(squared.astype(np.float64))
-        truth = np.sqrt(((X - X[i]) ** 2).sum(axis=1)) * cast.scale
-        allowed = cast.slack[i] + cast.relative * in_shadow
-        assert (np.abs(in_shadow - truth) <= allowed).all()
+        rounded = np.sqrt(squared.astype(np.float64))
+        truth = np.sqrt(((X - X[i]) ** 2).sum(axis=1)) * error.scale
+        allowed = error.slack[i] + error.relative * rounded
+        assert (np.abs(rounded - truth) <= allowed).all()
 
 
 def test_equal_rows_are_found_whatever_their_sign_of_zero():
     X = np.array([[0.0, 1.0], [2.0, 3.0], [-0.0, 1.0], [2.0, 3.0], [0.0, 1.0]])
     assert first_of_equal(X).tolist() == [0, 1, 0, 1, 0]
-    assert first_of_equal(X[:2]) is None
+    assert first_of_equal(X[:2]).tolist() == [0, 1]
+
+
+def test_equal_rows_are_found_among_many(rng):
+    X = rng.integers(0, 9, size=(3000, 3)).astype(np.float32)
+    _, first, inverse = np.unique(X, axis=0, return_index=True, return_inverse=True)
+    assert np.array_equal(first_of_equal(X), first[inverse.ravel()])
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -293,10 +300,8 @@ def test_a_bad_number_of_neighbors_is_refused(k):
 
 @pytest.mark.usefixtures("all_compiled")
 def test_trees_in_many_threads_at_once(rng):
-    from concurrent.futures import ThreadPoolExecutor
-
     sets = [rng.normal(size=(950 + i, 4)) for i in range(12)]
-    expected = [plain(X)[0] for X in sets]
+    expected = [exact_tree(X)[0] for X in sets]
     with ThreadPoolExecutor(4) as pool:
         trees = list(pool.map(minimum_spanning_tree, sets))
     for tree, edges in zip(trees, expected, strict=True):
@@ -305,9 +310,9 @@ def test_trees_in_many_threads_at_once(rng):
 
 def test_concurrent_first_runs_share_a_cold_cache(tmp_path):
     script = (
-        "import numpy as np; from structsmooth.tree.engine import engine_edges\n"
-        "X = np.random.default_rng(0).normal(size=(300, 3))\n"
-        "print(engine_edges(X)[2].sum())"
+        "import numpy as np; from structsmooth.tree import minimum_spanning_tree\n"
+        "X = np.random.default_rng(0).normal(size=(3000, 3))\n"
+        "print(minimum_spanning_tree(X, workload=np.inf).lengths.sum())"
     )
     environment = {"NUMBA_CACHE_DIR": str(tmp_path), "PATH": "/usr/bin:/bin"}
     runs = [
@@ -326,16 +331,16 @@ def test_concurrent_first_runs_share_a_cold_cache(tmp_path):
 
 
 @pytest.mark.usefixtures("all_compiled")
-def test_differences_too_small_to_square_give_one_tree_on_every_path(monkeypatch):
+def test_differences_too_small_to_square_give_one_tree_always(monkeypatch):
     X = np.arange(1000.0)[:, np.newaxis]
     X[:3, 0] = [0.0, 1e-170, 1e-170]
-    by_engine = euclidean_mst(X).edges
-    monkeypatch.setattr(paths, "is_compiled", lambda _: False)
-    assert np.array_equal(euclidean_mst(X).edges, by_engine)
+    fast = euclidean_mst(X).edges
+    monkeypatch.setattr(algorithms, "is_compiled", lambda _: False)
+    assert np.array_equal(euclidean_mst(X).edges, fast)
 
 
 @pytest.mark.usefixtures("all_compiled")
 def test_ordinary_rows_between_two_giants():
     X = np.random.default_rng(0).normal(size=(2000, 2)).astype(np.float32)
     X[0], X[1] = [3e38, 0.0], [-3e38, 0.0]
-    assert np.array_equal(euclidean_mst(X).edges, plain(X)[0])
+    assert np.array_equal(euclidean_mst(X).edges, exact_tree(X)[0])

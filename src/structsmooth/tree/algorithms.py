@@ -1,0 +1,89 @@
+"""Which algorithm builds a tree: one table, by rows and features.
+
+All algorithms return the same tree. The limits are the measured crossovers of
+``benchmarks/crossover.py``. Two things can change the choice:
+
+- The fast algorithms must be compiled once on every machine. Work that the simple one
+  does in less time than that does not wait for them.
+- Equal rows are joined first, so the number of distinct rows decides.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structsmooth.support.jit import is_compiled
+from structsmooth.tree import boruvka, prim_gram
+from structsmooth.tree.duplicates import first_of_equal
+from structsmooth.tree.exact import Edges
+from structsmooth.tree.prim import prim
+
+# Features up to; rows up to which Prim on exact distances is fastest; rows up to
+# which Prim on inner products is. Beyond, neighbor lists and Boruvka.
+CROSSOVERS = (
+    (6, 2500, 0),
+    (24, 1300, 0),
+    (40, 1000, 0),
+    (96, 200, 1300),
+    (384, 100, 2000),
+    (np.inf, 60, 3000),
+)
+# What compiling takes, in seconds, on a slow machine.
+COMPILE_SECONDS = {"prim_gram": 4.0, "boruvka": 12.0}
+
+
+def choose_algorithm(n: int, d: int) -> str:
+    """Return the fastest algorithm for n rows of d features, all compiled."""
+    _, prim_rows, gram_rows = next(row for row in CROSSOVERS if d <= row[0])
+    if n <= prim_rows:
+        return "prim"
+    return "prim_gram" if n <= gram_rows else "boruvka"
+
+
+def prim_seconds(n: int, d: int) -> float:
+    """Return about how long Prim on exact distances takes."""
+    return n * n / 2.0 * (d / 9e9 + 0.5e-9)
+
+
+def spanning_edges(X: NDArray[Any], n_threads: int, workload: float | None) -> Edges:
+    """Return the edges of the tree of X's rows."""
+    n, d = X.shape
+    algorithm = _affordable_algorithm(n, d, workload)
+    if algorithm == "prim":
+        return prim(X)
+    first = first_of_equal(X)
+    is_first = first == np.arange(n)
+    if is_first.all():
+        return _build(algorithm, X, n_threads)
+    distinct, equal = np.flatnonzero(is_first), np.flatnonzero(~is_first)
+    algorithm = _affordable_algorithm(len(distinct), d, workload)
+    left, right, squared = _build(algorithm, X[distinct], n_threads)
+    return (
+        np.concatenate([first[equal], distinct[left]]),
+        np.concatenate([equal, distinct[right]]),
+        np.concatenate([np.zeros(len(equal)), squared]),
+    )
+
+
+def _build(algorithm: str, X: NDArray[Any], n_threads: int) -> Edges:
+    if algorithm == "prim":
+        return prim(X)
+    if algorithm == "prim_gram":
+        return prim_gram.prim_gram(X)
+    return boruvka.boruvka(X, n_threads)
+
+
+def _affordable_algorithm(n: int, d: int, workload: float | None) -> str:
+    """Return the fastest algorithm, unless compiling it costs more than it saves."""
+    algorithm = choose_algorithm(n, d)
+    if algorithm == "prim":
+        return algorithm
+    uses_products = algorithm == "prim_gram"
+    kernel = prim_gram.grow_tree if uses_products else boruvka.join_by_lists
+    seconds = prim_seconds(n, d) if workload is None else workload
+    if is_compiled(kernel) or seconds > COMPILE_SECONDS[algorithm]:
+        return algorithm
+    return "prim"

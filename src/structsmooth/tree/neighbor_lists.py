@@ -1,0 +1,329 @@
+"""The k nearest neighbors of every point, found in float32 over pairs of leaves.
+
+Each pair of leaves is compared once, for the lists of both sides. A pair is left out
+when the distance of the two boxes exceeds every limit of the lists on either side. In
+the end the lists get exact distances, and a bound on everything that is not in them.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structsmooth.support.jit import kernel
+from structsmooth.tree.exact import F32, F64, I32, I64, squared_distance
+from structsmooth.tree.kdtree import KDTree, box_distance, build_kdtree
+from structsmooth.tree.rounding import ErrorBound, round_points
+from structsmooth.tree.simd import PANEL, ROWS, lowest_bit, tile_below
+
+# Panels of sixteen in a leaf: features up to, panels.
+LEAF_PANELS = ((8, 2), (np.inf, 4))
+# A rotation pays from this many features, and this many rows for each of them.
+ROTATE_FEATURES, ROTATE_ROWS = 4, 8
+# Depth of a stack that can hold two nodes of each level.
+STACK = 128
+_INFINITY = np.float32(np.inf)
+# Above the keys of all finite distances: the bits of infinity, before a place.
+NO_KEY = np.int64(0x7F800000) << np.int64(32)
+
+
+class Lists(NamedTuple):
+    """The nearest points of each place in float32, nearest first."""
+
+    squared: F32  # (places, k): squared distances, infinite where there is none
+    place: I32  # (places, k): where the neighbors are, -1 where there is none
+    limit: F32  # (places,): the last squared distance; a newcomer must be below it
+
+
+class ListedPoints(NamedTuple):
+    """The points by place in the k-d tree, and their nearest neighbors."""
+
+    X: NDArray[Any]  # (n, d)
+    source: I64  # (n,): which row of the input is at each place; ties need it
+    tree: KDTree  # of the float32 copy
+    place: I32  # (places, k): the neighbors by the order of edges, -1 for none
+    squared: F64  # (n, k): their exact squared distances
+    beyond: F64  # (n,): no point outside the list has a smaller squared distance
+    error: ErrorBound  # of the float32 copy
+
+
+def list_neighbors(X: NDArray[Any], k: int, n_threads: int) -> ListedPoints:
+    """Return the points with lists of their k nearest neighbors in float32."""
+    n, d = X.shape
+    rotate = d >= ROTATE_FEATURES and n >= ROTATE_ROWS * d
+    points, error = round_points(X, rotate)
+    leaf_panels = next(panels for features, panels in LEAF_PANELS if d <= features)
+    tree = build_kdtree(points, leaf_panels)
+    lists = _nearest_lists(tree, np.float32(1.0 - error.relative), k, n_threads)
+    source = tree.order
+    listed = ListedPoints(
+        X=X[source],
+        source=source,
+        tree=tree,
+        place=lists.place,
+        squared=np.full((n, k), np.inf),
+        beyond=np.empty(n),
+        error=error._replace(slack=error.slack[source]),
+    )
+    cuts = [n * number // n_threads for number in range(n_threads + 1)]
+    in_threads(
+        n_threads,
+        lambda number: _refine(listed, lists.limit, cuts[number], cuts[number + 1]),
+    )
+    return listed
+
+
+def _nearest_lists(tree: KDTree, safety: np.float32, k: int, n_threads: int) -> Lists:
+    lists = _empty_lists(len(tree.rows), len(tree.order), k)
+    in_threads(
+        n_threads, lambda number: _search_siblings(tree, lists, number, n_threads)
+    )
+    node_limit = _node_limits(tree, lists)
+    # Each thread fills lists of its own; which one finds a neighbor does not matter.
+    copies = [lists] + [copy.deepcopy(lists) for _ in range(n_threads - 1)]
+    in_threads(
+        n_threads,
+        lambda number: search_pairs(
+            tree, copies[number], node_limit, safety, number, n_threads
+        ),
+    )
+    for other in copies[1:]:
+        _merge_lists(lists, other)
+    return lists
+
+
+def in_threads(n_threads: int, part: Callable[[int], None]) -> None:
+    """Do parts 0 to n_threads - 1 of some work, each in a thread of its own."""
+    if n_threads == 1:
+        part(0)
+        return
+    with ThreadPoolExecutor(n_threads) as pool:
+        for _ in pool.map(part, range(n_threads)):
+            pass
+
+
+@kernel
+def _empty_lists(n_places: int, n: int, k: int) -> Lists:
+    squared = np.full((n_places, k), _INFINITY)
+    place = np.full((n_places, k), np.int32(-1))
+    limit = np.full(n_places, _INFINITY)
+    limit[n:] = -_INFINITY  # places without a point take nothing
+    return Lists(squared, place, limit)
+
+
+@kernel
+def _insert(lists: Lists, at: int, neighbor: int, squared: np.float32) -> None:
+    k = lists.squared.shape[1]
+    slot = k - 1
+    while slot > 0 and lists.squared[at, slot - 1] > squared:
+        lists.squared[at, slot] = lists.squared[at, slot - 1]
+        lists.place[at, slot] = lists.place[at, slot - 1]
+        slot -= 1
+    lists.squared[at, slot] = squared
+    lists.place[at, slot] = neighbor
+    lists.limit[at] = lists.squared[at, k - 1]
+
+
+@kernel
+def _compare_leaves(tree: KDTree, lists: Lists, a: int, b: int, out: F32) -> bool:
+    """Enter the pairs of two leaves into their lists; return whether any changed."""
+    limit = lists.limit
+    changed = False
+    for panel in range(tree.start[b], tree.end[b]):
+        start = panel * PANEL
+        for row in range(tree.start[a] * PANEL, tree.end[a] * PANEL, ROWS):
+            mask = tile_below(
+                tree.rows, row, tree.panels, panel, limit, limit, start, out
+            )
+            while mask != 0:
+                bit = lowest_bit(mask)
+                mask &= mask - np.uint64(1)
+                i, j = row + bit // PANEL, start + bit % PANEL
+                changed = True
+                if out[bit] < limit[i]:
+                    _insert(lists, i, j, out[bit])
+                if out[bit] < limit[j]:
+                    _insert(lists, j, i, out[bit])
+    return changed
+
+
+@kernel
+def _leaf_limit(tree: KDTree, lists: Lists, leaf: int) -> np.float32:
+    largest = -_INFINITY
+    for i in range(tree.start[leaf] * PANEL, tree.end[leaf] * PANEL):
+        largest = max(largest, lists.limit[i])
+    return largest
+
+
+@kernel
+def _search_siblings(tree: KDTree, lists: Lists, first: int, step: int) -> None:
+    """Fill the lists from each point's own leaf and its sibling, for initial limits.
+
+    Only pairs of siblings number first, first + step, ...: no two share a list.
+    Inserting neighbors one by one into empty lists would take a third of the whole
+    time, because the processor mispredicts nearly every step. Instead all distances of
+    a point become one row of integers, the bits of the distance before the place, and
+    vector loops find the k smallest.
+    """
+    n = len(tree.order)
+    n_nodes = len(tree.start)
+    first_leaf = n_nodes // 2
+    widest = (tree.end[first_leaf:] - tree.start[first_leaf:]).max()
+    keys = np.empty((ROWS, 2 * widest * PANEL), np.int64)
+    out = np.empty(ROWS * PANEL, np.float32)
+    bits = out.view(np.int32)
+    for leaf in range(first_leaf + 2 * first, n_nodes, 2 * step):
+        # Siblings follow each other, unless there is only one leaf.
+        begin, stop = tree.start[leaf], tree.end[min(leaf + 1, n_nodes - 1)]
+        width = (stop - begin) * PANEL
+        for row in range(begin * PANEL, min(stop * PANEL, n), ROWS):
+            for panel in range(begin, stop):
+                # The list of this row is empty, so that every distance is below.
+                limit, start = lists.limit, panel * PANEL
+                tile_below(tree.rows, row, tree.panels, panel, limit, limit, start, out)
+                for r in range(ROWS):
+                    _make_keys(
+                        bits[r * PANEL : (r + 1) * PANEL],
+                        start,
+                        keys[r, start - begin * PANEL :],
+                    )
+            for i in range(row, min(row + ROWS, n)):
+                keys[i - row, i - begin * PANEL] = NO_KEY
+                _take_smallest(keys[i - row, :width], lists, i)
+
+
+@kernel
+def _make_keys(bits: I32, place: int, keys: I64) -> None:
+    for j in range(PANEL):
+        keys[j] = (np.int64(bits[j]) << 32) | (place + j)
+
+
+@kernel
+def _take_smallest(keys: I64, lists: Lists, at: int) -> None:
+    """Make a list of the smallest keys; NaN, where no point is, is above infinity."""
+    k = lists.squared.shape[1]
+    key = np.int64(-1)
+    for slot in range(k):
+        key = _smallest_above(keys, key)
+        if key >= NO_KEY:
+            break
+        lists.squared[at, slot] = np.int32(key >> 32).view(np.float32)
+        lists.place[at, slot] = key & 0xFFFFFFFF
+    lists.limit[at] = lists.squared[at, k - 1]
+
+
+@kernel
+def _smallest_above(keys: I64, bound: np.int64) -> np.int64:
+    smallest = NO_KEY
+    for j in range(keys.shape[0]):
+        key = keys[j]
+        smallest = min(smallest, key if key > bound else NO_KEY)
+    return smallest
+
+
+@kernel
+def _node_limits(tree: KDTree, lists: Lists) -> F32:
+    """Return for each node the largest limit of its points."""
+    first_leaf = len(tree.start) // 2
+    limit = np.empty(len(tree.start), np.float32)
+    for node in range(len(tree.start) - 1, -1, -1):
+        if node >= first_leaf:
+            limit[node] = _leaf_limit(tree, lists, node)
+        else:
+            limit[node] = max(limit[2 * node + 1], limit[2 * node + 2])
+    return limit
+
+
+@kernel
+def search_pairs(
+    tree: KDTree,
+    lists: Lists,
+    node_limit: F32,
+    safety: np.float32,
+    first: int,
+    step: int,
+) -> None:
+    """Compare all pairs of leaves whose first is number first, first + step, ...
+
+    The limits of leaves are kept up to date. Those of inner nodes are the initial ones,
+    which is safe because limits only fall.
+    """
+    n_nodes = len(tree.start)
+    first_leaf = n_nodes // 2
+    out = np.empty(ROWS * PANEL, np.float32)
+    limit = node_limit.copy()
+    last_leaf = np.arange(n_nodes)
+    for node in range(first_leaf - 1, -1, -1):
+        last_leaf[node] = last_leaf[2 * node + 2]
+    stack = np.empty(STACK, np.int64)
+    for leaf in range(first_leaf + first, n_nodes, step):
+        low, high = tree.low[leaf], tree.high[leaf]
+        sibling = ((leaf - 1) ^ 1) + 1
+        stack[0] = 0
+        depth = 1
+        while depth > 0:
+            depth -= 1
+            node = stack[depth]
+            if last_leaf[node] <= leaf or node == sibling:
+                continue
+            gap = box_distance(low, high, tree, node)
+            if gap * safety >= max(limit[leaf], limit[node]):
+                continue
+            if node < first_leaf:
+                stack[depth] = 2 * node + 2
+                stack[depth + 1] = 2 * node + 1
+                depth += 2
+            elif _compare_leaves(tree, lists, leaf, node, out):
+                limit[leaf] = _leaf_limit(tree, lists, leaf)
+                limit[node] = _leaf_limit(tree, lists, node)
+
+
+@kernel
+def _merge_lists(lists: Lists, others: Lists) -> None:
+    """Enter the neighbors of the other lists that are not there yet."""
+    k = lists.squared.shape[1]
+    for i in range(lists.squared.shape[0]):
+        for slot in range(k):
+            squared, neighbor = others.squared[i, slot], others.place[i, slot]
+            if neighbor < 0 or squared >= lists.limit[i]:
+                break
+            known = False
+            for other in range(k):
+                known |= lists.place[i, other] == neighbor
+            if not known:
+                _insert(lists, i, neighbor, squared)
+
+
+@kernel
+def _refine(points: ListedPoints, limit: F32, begin: int, stop: int) -> None:
+    """Sort the lists of some places by exact distances, and bound what is beyond."""
+    source, error = points.source, points.error
+    place, squared = points.place, points.squared
+    certain = 1.0 - error.relative
+    for i in range(begin, stop):
+        reach = np.sqrt(np.float64(limit[i]) * certain) * certain - error.slack[i]
+        points.beyond[i] = (max(reach, 0.0) / error.scale) ** 2 * (1.0 - 1e-12)
+        for slot in range(squared.shape[1]):
+            neighbor = place[i, slot]
+            if neighbor < 0:
+                break
+            value = squared_distance(points.X, i, neighbor)
+            to = slot
+            # Edges that share a point compare by their other ends if equally long.
+            while to > 0 and (
+                value < squared[i, to - 1]
+                or (
+                    value == squared[i, to - 1]
+                    and source[neighbor] < source[place[i, to - 1]]
+                )
+            ):
+                squared[i, to] = squared[i, to - 1]
+                place[i, to] = place[i, to - 1]
+                to -= 1
+            squared[i, to] = value
+            place[i, to] = neighbor
