@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -63,7 +62,7 @@ def written_beside(path: str | os.PathLike[str]) -> Iterator[Path]:
     Whatever goes wrong, ``path`` is either as it was or complete.
     """
     target = Path(path)
-    temporary = target.parent / f".{target.name}.{secrets.token_hex(4)}.part"
+    temporary = target.parent / f".{target.name}.{os.urandom(4).hex()}.part"
     with wrapped_errors(target):
         temporary.touch(exist_ok=False)
         try:
