@@ -8,7 +8,7 @@ import pytest
 from oracles import assert_possible
 from rowfiles import assert_same, blobs, write_tables
 from structsmooth import StructuralSmoother, fit_out_of_core, solve_strengths
-from structsmooth.bayes_error.bounds import bounds_of_regions
+from structsmooth.bayes_error.regions import bounds_of_regions
 from structsmooth.errors import MergedClustersWarning
 from structsmooth.io.readers import read_dataset
 from structsmooth.outofcore import plan
