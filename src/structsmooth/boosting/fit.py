@@ -129,8 +129,8 @@ class SmoothedModel(ClassifierMixin, BaseEstimator):
         if eval_set is not None:
             arguments, pairs = _validation(arguments, classes, eval_set)
         model = arguments.estimator(**_parameters(self.estimator))
-        if "eval_X" in inspect.signature(model.fit).parameters and pairs:
-            # LightGBM 4.7 and later
+        parameters = inspect.signature(model.fit).parameters
+        if pairs and "eval_X" in parameters:  # LightGBM 4.7 and later
             fit_options["eval_X"], fit_options["eval_y"] = zip(*pairs, strict=True)
         elif pairs:
             fit_options["eval_set"] = pairs
@@ -167,16 +167,15 @@ def _validation(
     arguments: BoostingArguments, classes: NDArray[Any], eval_set: Any
 ) -> tuple[BoostingArguments, list[tuple[Any, Any]]]:
     """Return arguments that can measure validation sets, and the encoded sets."""
-    sets = eval_set if isinstance(eval_set, list) else [eval_set]
-    for pair in sets:
+    pairs: list[tuple[Any, Any]] = []
+    matrices: list[NDArray[Any]] = []
+    for pair in eval_set if isinstance(eval_set, list) else [eval_set]:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise InvalidInputError(
                 "eval_set must be a pair of features and labels or a list of such "
                 f"pairs, got {type(pair).__name__}"
             )
-    pairs: list[tuple[Any, Any]] = []
-    matrices: list[NDArray[Any]] = []
-    for rows, given in sets:
+        rows, given = pair
         if np.ndim(given) < 2 or np.shape(given)[1] == 1:
             codes = encode_as(classes, given, None, owner="eval_set", name="eval_set")
             labels = arguments.hard_labels(codes)
@@ -189,15 +188,9 @@ def _validation(
                 matrices.append(labels)
                 labels = -1.0 - np.arange(first, first + len(labels))
         pairs.append((rows, labels))
-    if matrices:
-        arguments = _measured_on(np.concatenate(matrices), arguments)
-    return arguments, pairs
-
-
-def _measured_on(
-    soft: NDArray[np.floating], arguments: BoostingArguments
-) -> BoostingArguments:
-    """Return arguments whose metric has the soft labels of validation sets."""
+    if not matrices:
+        return arguments, pairs
+    soft = np.concatenate(matrices)
     if len(soft) > MOST_SOFT_ROWS:
         raise InvalidInputError(
             f"eval_set must have at most {MOST_SOFT_ROWS} rows with soft labels, got "
@@ -206,16 +199,13 @@ def _measured_on(
     if arguments.library == "lightgbm":
         metric = replace(arguments.fit_options["eval_metric"], soft=soft)
         options = {**arguments.fit_options, "eval_metric": metric}
-        return replace(arguments, fit_options=options)
+        return replace(arguments, fit_options=options), pairs
     params = arguments.estimator_params | xgboost_metric(arguments.n_classes, soft)
-    return replace(arguments, estimator_params=params)
+    return replace(arguments, estimator_params=params), pairs
 
 
 def library_of(estimator: Any) -> str | None:
     """Return the name of the library that an estimator belongs to, if any."""
-    if hasattr(estimator, "get_params"):
-        for kind in type(estimator).__mro__:  # subclasses count as well
-            library = kind.__module__.partition(".")[0]
-            if library in RAW_OPTIONS:
-                return library
-    return None
+    kinds = type(estimator).__mro__  # because subclasses count as well
+    packages = [kind.__module__.partition(".")[0] for kind in kinds]
+    return next((name for name in packages if name in RAW_OPTIONS), None)

@@ -1,8 +1,7 @@
 """The objective and the metric for LightGBM and XGBoost.
 
-Both can be called by the training function of either library, as ``(scores,
-dataset)``, and by its scikit-learn estimators, as ``(labels, scores, sample_weight)``.
-Both can be pickled and copied.
+The libraries' training functions call both with ``(scores, dataset)``, their
+scikit-learn estimators with ``(labels, scores, sample_weight)``.
 """
 
 from __future__ import annotations
@@ -48,23 +47,15 @@ class SoftmaxObjective:
                 f"sample_weight was given for the objective but not to {self.library}; "
                 "pass dataset or fit_options unchanged"
             )
-        codes, strengths, soft = self._targets(y, rows)
+        weights = np.ones(len(y)) if weights is None else weights
+        targets = self._targets(y, rows)
         layout: Any = "C" if scores.flags.c_contiguous else "F"
         gradient = np.empty(scores.shape, np.float32, order=layout)
-        hessian = np.empty_like(gradient)
+        derivatives = gradient, np.empty_like(gradient)
         softmax_gradient(
-            scores,
-            self.start,
-            codes,
-            strengths,
-            soft,
-            np.ones(len(y)) if weights is None else weights,
-            self.factor,
-            self.floor,
-            gradient,
-            hessian,
+            scores, self.start, *targets, weights, self.factor, self.floor, *derivatives
         )
-        return gradient, hessian
+        return derivatives
 
     def _targets(
         self, y: Any, rows: Any
@@ -107,8 +98,7 @@ class SoftmaxLogLoss:
         y, scores, weights, _ = _unpack(
             first, second, sample_weight, self.n_classes, self.library
         )
-        if weights is None:
-            weights = np.ones(len(y))
+        weights = np.ones(len(y)) if weights is None else weights
         if self.soft is not None and np.min(y) < 0:
             targets: NDArray[Any] = self.soft[-1 - np.asarray(y, np.int64)]
         else:

@@ -117,7 +117,6 @@ def compare(
     check_label_structure(classes, np.bincount(coded))
     n_classes = len(classes)
     n_seeds = check_integer(n_seeds, "n_seeds", 3)
-    random_state = check_integer(random_state, "random_state", 0)
     task = Task(
         X=features,
         y=coded,
@@ -131,17 +130,14 @@ def compare(
         test_size=_check_share(test_size, "test_size"),
         validation_size=_check_share(validation_size, "validation_size"),
         criterion=check_choice(criterion, "criterion", METRICS),
-        random_state=random_state,
+        random_state=check_integer(random_state, "random_state", 0),
     )
     check_confidence(confidence)
     description = _describe(task, describe(classifier), classes)
     # Whatever can be refused is refused before anything is trained.
     seeds = [SeedWork(task, seed) for seed in range(n_seeds)]
-    check_settings(
-        task.smoother.get_params(deep=False),
-        n_classes,
-        (len(seeds[0].rows), features.shape[1]),
-    )
+    shape = len(seeds[0].rows), features.shape[1]
+    check_settings(task.smoother.get_params(deep=False), n_classes, shape)
     if results is not None:
         check_is_named(classifier)
     records = Records(results, description)
@@ -216,9 +212,8 @@ def _check_smoother(smoother: Any, classifier: Any) -> StructuralSmoother:
             f"{type(smoother).__name__}"
         )
     is_function = callable(classifier) and not hasattr(classifier, "fit")
-    if smoother.spread == "overlap" and is_function:
-        if "soft_labels" in inspect.signature(classifier).parameters:
-            return smoother
+    names = inspect.signature(classifier).parameters if is_function else ()
+    if smoother.spread == "overlap" and is_function and "soft_labels" not in names:
         raise InvalidInputError(
             "a function given as classifier must have the parameter soft_labels if the "
             f"smoother has spread='overlap'; {describe(classifier)} does not"
@@ -295,10 +290,7 @@ def _describe(task: Task, classifier: str, classes: NDArray[Any]) -> dict[str, A
 
 
 class _Callable(types.ModuleType):
-    """Makes ``from structsmooth import compare; compare(X, y)`` work.
-
-    Once it has been imported, the module hides its function of the same name.
-    """
+    """A module that can be called like its function, whose name it hides."""
 
     def __call__(self, *args: Any, **options: Any) -> Comparison:
         return compare(*args, **options)

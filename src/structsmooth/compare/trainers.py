@@ -97,11 +97,6 @@ def trainer_of(classifier: Any) -> Trainer:
     """Return how to train a classifier on smoothed labels, or say why it cannot be."""
     if classifier is None:
         classifier = make_learner("logistic")
-    if isinstance(classifier, type):
-        raise InvalidInputError(
-            f"classifier must be an instance, got the class {classifier.__name__}; "
-            f"write {classifier.__name__}()"
-        )
     if callable(classifier) and not hasattr(classifier, "fit"):
         return partial(_train_by_call, classifier)
     if not hasattr(classifier, "fit") or not is_classifier(classifier):
