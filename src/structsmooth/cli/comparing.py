@@ -70,7 +70,7 @@ def compare(
     """
     from structsmooth.cli.console import print_comparison
     from structsmooth.compare import compare as run_comparison
-    from structsmooth.compare.learners import make_learner
+    from structsmooth.compare.trainers import make_learner
     from structsmooth.io.readers import read_dataset
     from structsmooth.smoother import StructuralSmoother
 
