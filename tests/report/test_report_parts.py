@@ -21,7 +21,7 @@ from structsmooth.report.pictures import (
     make_pictures,
     png_uri,
 )
-from structsmooth.report.viewfile import load_view, save_view
+from structsmooth.report.view import load_view, save_view
 from structsmooth.report.words import (
     listed,
     number,

@@ -15,16 +15,8 @@ from structsmooth.bayes_error.bounds import BayesErrorBounds
 FEW = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
 # Petroff's ten (arXiv:2107.02270), their two grays last.
 MANY = (
-    "#3f90da",
-    "#ffa90e",
-    "#bd1f01",
-    "#832db6",
-    "#92dadd",
-    "#a96b59",
-    "#e76300",
-    "#b9ac70",
-    "#717581",
-    "#94a4a2",
+    *("#3f90da", "#ffa90e", "#bd1f01", "#832db6", "#92dadd", "#a96b59", "#e76300"),
+    *("#b9ac70", "#717581", "#94a4a2"),
 )
 # Nobody can tell more than ten colors apart: of more classes, this many have a color of
 # their own, and the others are gray.
@@ -43,11 +35,9 @@ def class_colors(counts: NDArray[np.float64]) -> list[str | None]:
     if n_classes <= len(MANY):
         palette = FEW if n_classes <= len(FEW) else MANY
         return list(palette[:n_classes])
-    colors: list[str | None] = [None] * n_classes
     largest = np.sort(np.argsort(-counts, kind="stable")[:N_COLORED])
-    for color, number in zip(MANY, largest.tolist(), strict=False):
-        colors[number] = color
-    return colors
+    color_of = dict(zip(largest.tolist(), MANY, strict=False))
+    return [color_of.get(number) for number in range(n_classes)]
 
 
 def overlap_of_classes(bounds: BayesErrorBounds) -> NDArray[np.float64]:
