@@ -15,14 +15,15 @@ from threadpoolctl import threadpool_limits
 
 from structsmooth.bayes_error.ranking import order_of_regions, says_little
 from structsmooth.errors import InvalidInputError
-from structsmooth.report.palette import (
+from structsmooth.report.drawing import (
     FEW,
     OTHER,
     class_colors,
     order_of_classes,
     overlap_of_classes,
+    place_rows,
+    project,
 )
-from structsmooth.report.placement import place_rows, project
 from structsmooth.report.words import short
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.support.groups import rows_of_groups
@@ -38,7 +39,7 @@ except ImportError as error:
 
 __all__ = ["plot_class_overlap", "plot_clusters", "plot_map", "plot_strengths"]
 
-MARKERS = "o^sDvPX<>*"
+MARKERS = "o^sDvPX<>*"  # as many as there are colors
 TITLES = {
     "class": "classes",
     "bayes_error": "estimated Bayes error, %",
@@ -46,6 +47,7 @@ TITLES = {
 }
 BLUE, ORANGE = FEW[:2]
 THIN: dict[str, Any] = {"color": OTHER, "linewidth": 1.0}
+MARKS: Any = {"color": BLUE, "alpha": 0.75, "edgecolors": "white", "linewidths": 0.6}
 DASHED: dict[str, Any] = {"color": ORANGE, "linestyle": "--", "linewidth": 1.2}
 # Up to these numbers of classes, their names are written beside the cells of the heat
 # map, and the counts inside.
@@ -80,7 +82,6 @@ def plot_map(
 
     Parameters
     ----------
-    smoother : StructuralSmoother
     X : array-like, DataFrame or sparse matrix of shape (n, d), optional
         Rows to draw, those of the fit or others. Without them, each mark is a cluster,
         and its area shows the cluster's share of the rows.
@@ -89,7 +90,6 @@ def plot_map(
     color : {"class", "bayes_error", "strength"}, default="class"
         What the colors show. Of more than ten classes, the eight that overlap most have
         a color of their own. A cluster has the color of its largest class.
-    ax : matplotlib axes, optional
     max_rows : int, default=10000
         Of more rows, this many are chosen at random, always the same ones.
     size : float, optional
@@ -165,16 +165,8 @@ def plot_strengths(smoother: StructuralSmoother, *, ax: Axes | None = None) -> A
             for rows in rows_of_groups(smoother.cluster_labels_)
         ]
         ax.vlines(errors, *np.transpose(spread), **THIN)
-    ax.scatter(
-        errors,
-        strengths,
-        s=45.0 * weights * len(weights),
-        color=BLUE,
-        alpha=0.75,
-        edgecolors="white",
-        linewidths=0.6,
-        label="clusters, area by rows",
-    )
+    areas = 45.0 * weights * len(weights)
+    ax.scatter(errors, strengths, areas, **MARKS, label="clusters, area by rows")
     ax.xaxis.set_major_formatter(_percent)
     ax.set(xlabel="estimated Bayes error, lower bound, %", ylabel=TITLES["strength"])
     ax.set_ylim(bottom=min(0.0, *ax.get_ylim()))
@@ -278,14 +270,9 @@ def _draw_classes(
     gray = ~np.isin(classes, own)
     if gray.any():
         draw(gray, c=OTHER, alpha=0.5, label=f"{len(names) - len(own)} others")
-    for place, number in enumerate(own):
-        draw(
-            classes == number,
-            c=colors[number],
-            marker=MARKERS[place % len(MARKERS)],
-            alpha=0.8,
-            label=names[number],
-        )
+    for number, marker in zip(own, MARKERS, strict=False):
+        style = {"c": colors[number], "marker": marker, "label": names[number]}
+        draw(classes == number, alpha=0.8, **style)
     if legend:
         scale = float(6.0 / np.sqrt(areas.mean()))
         ax.legend(**BESIDE, handletextpad=0.2, markerscale=scale)

@@ -1,8 +1,4 @@
-"""One offline HTML file that shows what a fit has found, and the same content as JSON.
-
-`report_of` makes it from a fitted smoother and its training rows, ``structsmooth
-report`` from what ``structsmooth fit`` has written.
-"""
+"""One offline HTML file that shows what a fit has found, and its content as JSON."""
 
 from __future__ import annotations
 

@@ -13,15 +13,8 @@ from structsmooth.bayes_error.ranking import order_of_regions, says_little
 from structsmooth.bayes_error.shrinkage import shrink_bounds
 from structsmooth.io.store import versions
 from structsmooth.report.checks import make_checks
-from structsmooth.report.model import (
-    ClassCounts,
-    ClassRow,
-    ClusterRow,
-    Pairs,
-    Report,
-    Sample,
-)
-from structsmooth.report.palette import overlap_of_classes
+from structsmooth.report.drawing import overlap_of_classes
+from structsmooth.report.model import ClassCounts, ClassRow, ClusterRow, Pairs, Report
 from structsmooth.report.pictures import png_uri
 from structsmooth.report.verdict import make_verdict
 from structsmooth.report.view import N_NEIGHBORS, View
@@ -44,7 +37,6 @@ def build_report(
 
     Parameters
     ----------
-    smoother : StructuralSmoother
     view : View or None
         Without it there is neither a map nor a list of ambiguous samples.
     name : str
@@ -57,6 +49,8 @@ def build_report(
     whole = smoother.bayes_error_bounds_
     shrinkage = shrink_bounds(smoother.cluster_bounds_)
     checks = make_checks(smoother, view, shrinkage)
+    names = [str(label) for label in smoother.classes_.tolist()]
+    sizes = whole.class_counts.astype(int).tolist()
     crossing = overlap_of_classes(whole)
     today = versions()
     return Report(
@@ -70,12 +64,7 @@ def build_report(
         regions=smoother.regions,
         verdict=make_verdict(smoother, shrinkage, checks, view),
         checks=checks,
-        classes=tuple(
-            ClassRow(str(label), int(size), float(edges))
-            for label, size, edges in zip(
-                smoother.classes_.tolist(), whole.class_counts, crossing, strict=True
-            )
-        ),
+        classes=tuple(map(ClassRow, names, sizes, crossing.tolist())),
         clusters=_clusters(smoother),
         pairs=_pairs(whole),
         map=None if view is None else _map(view),
@@ -176,17 +165,18 @@ def _map(view: View) -> dict[str, Any]:
     }
 
 
-def _samples(view: View) -> tuple[Sample, ...]:
+def _samples(view: View) -> tuple[dict[str, Any], ...]:
+    """Return the ambiguous rows, with the classes of their neighbors and counts."""
     return tuple(
-        Sample(
-            row=int(view.ambiguous[i]),
-            cluster=int(view.ambiguous_clusters[i]),
-            label=int(view.ambiguous_classes[i]),
-            ambiguity=round(float(view.ambiguity[i]), 4),
-            ambiguity_around=round(float(view.ambiguity_around[i]), 4),
-            neighbors=_most_first(*np.unique(near[near >= 0], return_counts=True)),
-            picture=None if picture < 0 else png_uri(view.pictures[picture]),
-        )
+        {
+            "row": int(view.ambiguous[i]),
+            "cluster": int(view.ambiguous_clusters[i]),
+            "label": int(view.ambiguous_classes[i]),
+            "ambiguity": round(float(view.ambiguity[i]), 4),
+            "ambiguity_around": round(float(view.ambiguity_around[i]), 4),
+            "neighbors": _most_first(*np.unique(near[near >= 0], return_counts=True)),
+            "picture": None if picture < 0 else png_uri(view.pictures[picture]),
+        }
         for i, (near, picture) in enumerate(
             zip(view.ambiguous_neighbors, view.picture_of, strict=True)
         )

@@ -1,7 +1,4 @@
-"""The page: one HTML file with everything in it, small enough to send by mail.
-
-The same content is written as JSON beside it.
-"""
+"""The page: one HTML file with everything in it, and the same content as JSON."""
 
 from __future__ import annotations
 
@@ -22,8 +19,8 @@ from structsmooth.errors import InvalidInputError
 from structsmooth.io.atomic import written_beside
 from structsmooth.report import words
 from structsmooth.report.build import build_report
-from structsmooth.report.model import FAIL, PASS, WARN, Pairs, Report
-from structsmooth.report.palette import OTHER, class_colors, order_of_classes
+from structsmooth.report.drawing import OTHER, class_colors, order_of_classes
+from structsmooth.report.model import Pairs, Report
 from structsmooth.report.view import make_view
 from structsmooth.report.words import short
 from structsmooth.smoother import StructuralSmoother
@@ -111,20 +108,12 @@ def render_html(report: Report) -> str:
     script = "".join(_asset(name) for name in SCRIPTS)
     script = f'"use strict";\n(() => {{\n{script}}})();\n'
     digest = hashlib.sha256(script.encode()).digest()
-    verdict = report.verdict
-    chance = 1.0 - verdict.largest_class_share
-    statuses = [check.status for check in report.checks]
     # Markup is not escaped: only files of ours and escaped JSON are marked so.
     return environment.from_string(_asset("page.html")).render(
         report=report,
-        verdict=verdict,
-        chance=chance,
-        counts={status: statuses.count(status) for status in (PASS, WARN, FAIL)},
         clusters=report.clusters[:MOST_CLUSTERS],
         few_rows=FEW_ROWS,
         pairs=pair_rows(report),
-        scale=max([row.interval[1] for row in report.clusters] + [1e-9]),
-        top=max(chance, verdict.interval[1], 1e-9),
         style=Markup(_asset("style.css")),  # noqa: S704
         script=Markup(script),  # noqa: S704
         script_hash="sha256-" + base64.b64encode(digest).decode(),
@@ -168,7 +157,7 @@ def page_data(report: Report) -> dict[str, Any]:
     crossing = np.array([row.crossing for row in report.classes])
     heat = _heat_classes(report.pairs, crossing)
     n_pairs = MOST_PAIRS // max(1, len(clusters))  # of each cluster
-    samples = (sample for sample in report.samples if sample.cluster in shown)
+    samples = (sample for sample in report.samples if sample["cluster"] in shown)
     return {
         "classes": [short(row.name) for row in report.classes],
         "sizes": [row.size for row in report.classes],
@@ -199,7 +188,7 @@ def page_data(report: Report) -> dict[str, Any]:
             for row in clusters
         ],
         "map": None if report.map is None else _map_data(report.map),
-        "samples": [vars(sample) for sample in islice(samples, MOST_SAMPLES)],
+        "samples": list(islice(samples, MOST_SAMPLES)),
     }
 
 

@@ -1,23 +1,18 @@
-"""The content of a report as plain values; the page and the JSON file are made of it.
+"""The content of a report, of which the page and the JSON file are made.
 
-Classes, rows and clusters are given by number, and pairs of classes with the number of
-tree edges that join them.
+Classes, rows and clusters are given by number.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import math
 from dataclasses import dataclass
 from typing import Any
 
-FORMAT = "structsmooth.report"
-FORMAT_VERSION = 1
-
 PASS, WARN, FAIL = "pass", "warn", "fail"
 
-Pairs = tuple[tuple[int, int, float], ...]
+Pairs = tuple[tuple[int, int, float], ...]  # two classes and the edges between them
 ClassCounts = tuple[tuple[int, int], ...]  # classes and their rows, most rows first
 
 
@@ -86,19 +81,6 @@ class ClusterRow:
 
 
 @dataclass(frozen=True)
-class Sample:
-    """An ambiguous row, as in `View`, with the classes of its neighbors and counts."""
-
-    row: int
-    cluster: int
-    label: int
-    ambiguity: float
-    ambiguity_around: float
-    neighbors: ClassCounts
-    picture: str | None
-
-
-@dataclass(frozen=True)
 class Report:
     """The content of a report; without the rows, it has neither map nor samples."""
 
@@ -118,7 +100,7 @@ class Report:
     ]  # hard for certain first, those that say little last
     pairs: Pairs
     map: dict[str, Any] | None
-    samples: tuple[Sample, ...]  # sorted by the mean ambiguity around them
+    samples: tuple[dict[str, Any], ...]  # sorted by the mean ambiguity around them
     unranked: str  # which rows cannot be among the samples, and why
     settings: dict[str, Any]  # parameters of the smoother
     versions: dict[str, str]  # those that the smoother was fitted with
@@ -128,19 +110,11 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as dictionaries, lists, numbers and text."""
-        head = {"format": FORMAT, "format_version": FORMAT_VERSION}
-        return {**head, **dataclasses.asdict(self)}
+        head = {"format": "structsmooth.report", "format_version": 1}
+        return head | dataclasses.asdict(self)
 
     def to_json(self) -> str:
-        """Return everything as JSON, which has no NaN: null stands for it."""
-        return json.dumps(_finite(self.to_dict()), ensure_ascii=False, allow_nan=False)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, dict):
-        return {str(key): _finite(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(inner) for inner in value]
-    return value
+        """Return everything as JSON, which has no NaN or inf: null stands for them."""
+        text = json.dumps(self.to_dict())
+        finite = json.loads(text, parse_constant=lambda _: None)
+        return json.dumps(finite, ensure_ascii=False)

@@ -1,7 +1,6 @@
 """What a report shows of single rows: a map of some, and the most ambiguous ones.
 
-A fitted smoother does not keep the data, so a view is made while they are available;
-``structsmooth fit`` stores it beside the smoother.
+A fitted smoother does not keep the data, so ``structsmooth fit`` stores a view of them.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import _num_samples, check_consistent_length
+from sklearn.utils.validation import _num_samples
 from threadpoolctl import threadpool_limits
 
 from structsmooth.bayes_error.neighborhoods import (
@@ -30,12 +29,13 @@ from structsmooth.io.codec import (
     read_arrays,
     write_arrays,
 )
+from structsmooth.report.drawing import draw_rows, place_rows
 from structsmooth.report.pictures import check_images, make_pictures
-from structsmooth.report.placement import draw_rows, place_rows
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.support.rowkeys import row_keys
 
 FILE_NAME = "view.npz"
+ON_MAP = ("rows", "classes", "clusters", "positions", "errors", "strengths")
 # Rows that are looked at, and those of them that the map shows.
 MOST_ROWS = 20_000
 MOST_ON_MAP = 4_000
@@ -50,18 +50,14 @@ N_NEIGHBORS = 10
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """Some rows of the data, as a report shows them.
-
-    ``rows`` and what follows up to ``agreement`` belong to the rows on the map;
-    ``ambiguous`` and what follows to each cluster's most ambiguous rows, all in one
-    order, by ``ambiguity_around``.
-    """
+    """Some rows of the data, as a report shows them."""
 
     n_rows: int
     n_looked_at: int  # of more rows, a random choice
     variance_shown: float  # share of the variance of the reduced features on the map
     duplicate_share: float  # of the rows looked at, those that equal another row
     conflict_share: float  # and those that equal one with another label
+    # The rows on the map.
     rows: NDArray[np.int64]
     classes: NDArray[np.int64]
     clusters: NDArray[np.int64]
@@ -69,6 +65,7 @@ class View:
     errors: NDArray[np.float64]
     strengths: NDArray[np.float64]
     agreement: NDArray[np.float64]  # share of the neighbors with the same label, or nan
+    # Each cluster's most ambiguous rows, all in one order, by `ambiguity_around`.
     ambiguous: NDArray[np.int64]
     ambiguous_classes: NDArray[np.int64]
     ambiguous_clusters: NDArray[np.int64]
@@ -87,7 +84,6 @@ def make_view(
 
     Parameters
     ----------
-    smoother : StructuralSmoother
     X, y : array-like of shape (n, d) and (n,)
         Rows and their labels. Of many rows, a random choice is looked at.
     images : array-like of shape (n, h, w), (n, h, w, c) or (n, c, h, w), optional
@@ -111,8 +107,8 @@ def make_view(
     chosen = _most_ambiguous(ambiguity, around, placed.clusters, ranked)
     picture_of, pictures = _take_pictures(images, placed.rows[chosen])
     shown = draw_rows(len(placed.rows), MOST_ON_MAP)
-    known = (near >= 0).sum(axis=1)
-    same = (near == classes[:, np.newaxis]).sum(axis=1)
+    known = np.count_nonzero(near != NOBODY, axis=1)
+    same = np.count_nonzero(near == classes[:, np.newaxis], axis=1)
     agreement = np.where(known > 0, same / np.maximum(known, 1), np.nan)
     return View(
         n_rows=n_rows,
@@ -120,12 +116,7 @@ def make_view(
         variance_shown=placed.variance_shown,
         duplicate_share=duplicates,
         conflict_share=conflicts,
-        rows=placed.rows[shown],
-        classes=classes[shown],
-        clusters=placed.clusters[shown],
-        positions=placed.positions[shown],
-        errors=placed.errors[shown],
-        strengths=placed.strengths[shown],
+        **{name: getattr(placed, name)[shown] for name in ON_MAP},
         agreement=agreement[shown],
         ambiguous=placed.rows[chosen],
         ambiguous_classes=classes[chosen],
@@ -206,15 +197,7 @@ def load_view(path: Path, n_classes: int, n_clusters: int) -> View | None:
 
 
 def _check_view(view: View, n_classes: int, n_clusters: int) -> None:
-    """Refuse lengths that differ, and numbers of what does not exist."""
-    for arrays in (
-        (view.rows, view.classes, view.clusters, view.positions),
-        (view.rows, view.errors, view.strengths, view.agreement),
-        (view.ambiguous, view.ambiguous_classes, view.ambiguous_clusters),
-        (view.ambiguous, view.ambiguous_neighbors, view.picture_of),
-        (view.ambiguous, view.ambiguity, view.ambiguity_around),
-    ):
-        check_consistent_length(*arrays)
+    """Refuse numbers of rows, classes, clusters or pictures that do not exist."""
     for numbers, low, high in (
         (view.rows, 0, view.n_rows),
         (view.classes, 0, n_classes),
