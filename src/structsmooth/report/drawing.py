@@ -93,7 +93,7 @@ def project(
         return np.asarray(features @ np.eye(n_features, 2), dtype=np.float64), 1.0
     if sp.issparse(features) and n_features <= DENSE_FEATURES:
         features = features.toarray()
-    weights = np.ones(n_rows) if weights is None else weights
+    weights = np.full(n_rows, 1.0 / n_rows) if weights is None else weights
     weights = weights / weights.sum()
     center = np.asarray(weights @ features, dtype=np.float64).ravel()
     if sp.issparse(features):
