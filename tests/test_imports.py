@@ -28,7 +28,7 @@ def exit_code(statement):
         "from structsmooth import StructuralSmoother, SmoothedClassifier",
         "import structsmooth.cli, structsmooth.io.results, structsmooth.io.readers",
         "import structsmooth.boosting, structsmooth.compare, structsmooth.metrics",
-        "import structsmooth.report, structsmooth.support.notebook",
+        "import structsmooth.report, structsmooth.report.notebook",
     ],
 )
 def test_no_heavy_framework_is_loaded(statement):

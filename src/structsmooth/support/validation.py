@@ -208,9 +208,11 @@ def check_codes(y: ArrayLike, n_classes: int) -> NDArray[np.int64]:
 
 def check_strengths(strengths: ArrayLike, n_rows: int) -> NDArray[np.float64]:
     """Return one strength for each row, each between 0 and 1."""
-    values = np.asarray(strengths, dtype=np.float64)
-    if values.ndim == 0:
-        values = np.full(n_rows, float(values))
+    try:
+        values = np.asarray(strengths, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInputError("strengths must be numbers") from None
+    values = np.full(n_rows, values) if values.ndim == 0 else values
     if values.shape != (n_rows,):
         raise InvalidInputError(
             f"strengths must be one number, or one for each of {n_rows} rows, "
