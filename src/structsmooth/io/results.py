@@ -22,11 +22,10 @@ from structsmooth.io.atomic import OutputError, reading, wrapped_errors
 from structsmooth.io.store import FILE_NAME, versions
 from structsmooth.io.tables import Dataset
 from structsmooth.report import Report, build_report, make_view, write_report
+from structsmooth.report.html import check_page_path
 from structsmooth.report.pictures import image_layout
-from structsmooth.report.view import View
-from structsmooth.report.viewfile import FILE_NAME as VIEW_NAME
-from structsmooth.report.viewfile import load_view, save_view
-from structsmooth.report.write import check_page_path
+from structsmooth.report.view import FILE_NAME as VIEW_NAME
+from structsmooth.report.view import View, load_view, save_view
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.strengths.epsilon import epsilon_from_alpha
 from structsmooth.support.validation import check_codes
