@@ -17,11 +17,11 @@ pytest.importorskip("torch")
 import torch
 import torch.nn.functional as F  # noqa: N812
 
-from structsmooth.torch import structural_cross_entropy
+from structsmooth.torch import cross_entropy, row_kernel, structural_cross_entropy
 
 REDUCTIONS = ["none", "mean", "sum"]
-# Shapes as in F.cross_entropy, with classes second.
-SHAPES = [(6, 5), (4, 2), (2, 2500), (3, 5, 4), (2, 7, 3, 2)]
+# Shapes as in F.cross_entropy, with classes second; a chunk of a row has 1024 numbers.
+SHAPES = [(6, 5), (4, 2), (3, 1024), (3, 1025), (2, 2500), (3, 5, 4), (2, 7, 3, 2)]
 
 
 def case(shape, seed=0, dtype=torch.float32):
@@ -114,6 +114,20 @@ def test_any_batch(n_rows, n_classes, spread, offset, dtype, seed):
     expected = F.cross_entropy(exact, soft_target(target, strengths, n_classes))
     loss = structural_cross_entropy(logits, target, strengths)
     assert_same(loss, expected, logits, exact, rtol=2e-6, atol=2e-6)
+
+
+def test_pytorchs_operations_do_what_the_kernel_does(monkeypatch):
+    logits, target, strengths = case((5, 33))
+    weight = torch.linspace(0.5, 2.0, 33)
+    target[1] = -100
+    for reduction in REDUCTIONS:
+        options = {"weight": weight, "reduction": reduction}
+        monkeypatch.setattr(cross_entropy, "LITTLE_WORK", 2**19)
+        kernel = structural_cross_entropy(logits, target, strengths, **options)
+        monkeypatch.setattr(cross_entropy, "LITTLE_WORK", 0)
+        monkeypatch.setattr(cross_entropy, "FEW_THREADS", 0)
+        operations = structural_cross_entropy(logits, target, strengths, **options)
+        assert_same(operations, kernel, logits)
 
 
 def test_one_strength_a_sample_serves_all_its_positions():
@@ -484,6 +498,17 @@ def test_sums_over_many_classes_keep_their_digits():
     torch.testing.assert_close(loss.double(), exact, rtol=2e-7, atol=0.0)
     (gradient,) = torch.autograd.grad(loss.sum(), logits)
     assert gradient.double().sum(1).abs().max() < 3e-7
+
+
+def test_the_kernels_exponential_is_right_to_the_last_digit_but_one():
+    x = -np.geomspace(1e-9, 87.0, 100_000, dtype=np.float32)
+    x = np.append(x, np.float32([0.0, -87.5, -1e30, -np.inf]))
+    got = np.empty_like(x)
+    row_kernel._exponentials(x, np.float32(0.0), got)
+    expected = np.exp(x.astype(np.float64))
+    np.testing.assert_allclose(got[:-3], expected[:-3], rtol=1.2e-7)
+    assert got[-4] == 1.0
+    assert (got[-3:] == 0.0).all()
 
 
 # Class probabilities

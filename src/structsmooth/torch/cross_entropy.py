@@ -8,8 +8,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
+
+from structsmooth.torch.row_kernel import losses_and_gradient
+
+# The kernel has one thread, and is about as fast as three of PyTorch's. Where there are
+# more of them and enough work to divide, PyTorch is faster.
+FEW_THREADS = 3
+LITTLE_WORK = 2**19
+
+_NO_WEIGHTS = np.empty(0, np.float32)
 
 
 def plain_cross_entropy(
@@ -125,6 +135,40 @@ def _losses_and_gradient(
 ) -> tuple[Tensor, Tensor]:
     """Return the losses times scale, and the gradient of their sum."""
     logits = logits.to(strengths.dtype)
+    if (
+        logits.is_cpu
+        and logits.ndim == 2
+        and logits.dtype == torch.float32
+        and logits.is_contiguous()
+        and (torch.get_num_threads() <= FEW_THREADS or logits.numel() <= LITTLE_WORK)
+    ):
+        return _by_kernel(logits, index, strengths, scale)
+    return _by_operations(logits, index, strengths, scale)
+
+
+def _by_kernel(
+    logits: Tensor, index: Tensor, strengths: Tensor, scale: Tensor | float
+) -> tuple[Tensor, Tensor]:
+    losses, gradient = torch.empty_like(strengths), torch.empty_like(logits)
+    weights = _NO_WEIGHTS
+    if isinstance(scale, Tensor):
+        weights, scale = scale.numpy(), 1.0
+    losses_and_gradient(
+        logits.detach().numpy(),
+        index.contiguous().numpy(),
+        strengths.contiguous().numpy(),
+        scale,
+        weights,
+        losses.numpy(),
+        gradient.numpy(),
+    )
+    return losses, gradient
+
+
+def _by_operations(
+    logits: Tensor, index: Tensor, strengths: Tensor, scale: Tensor | float
+) -> tuple[Tensor, Tensor]:
+    """Return the same as the kernel, on any device and for any type and shape."""
     n_classes = logits.shape[1]
     index, strengths = index.unsqueeze(1), strengths.unsqueeze(1)
     if isinstance(scale, Tensor):
