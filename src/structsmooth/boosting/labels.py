@@ -82,8 +82,7 @@ def check_labels(
         raise InvalidInputError("y must have at least one label, got none")
     weights = None
     if sample_weight is not None:
-        check_sample_weight(sample_weight, len(codes))
-        weights = np.asarray(sample_weight, dtype=np.float64)
+        weights = check_sample_weight(sample_weight, codes)
         # LightGBM drops weights of 1, so the objective must not expect them.
         weights = None if np.all(weights.astype(np.float32) == 1.0) else weights
     return Labels(

@@ -39,7 +39,9 @@ def count_rows(
     """
     n_rows = X.shape[0]
     classes, coded = encode_labels(y, n_rows, owner="StructuralSmoother")
-    weights, numbers = _check_weights(sample_weight, X), None
+    weights = numbers = None
+    if sample_weight is not None:
+        weights = _counts_or_weights(check_sample_weight(sample_weight, X))
     if weights is not None and repeat:
         if weights.dtype.kind == "f":
             raise InvalidInputError(
@@ -64,15 +66,18 @@ def count_rows(
     return CountedRows(X, classes, coded, weights, numbers)
 
 
-def _check_weights(sample_weight: ArrayLike | None, X: Any) -> NDArray[Any] | None:
-    """Return the weights, as integers if they are whole; None if they say nothing."""
-    if sample_weight is None:
-        return None
-    weights: NDArray[Any] = _check_sample_weight(
-        sample_weight, X, dtype=np.float64, ensure_non_negative=True
+def check_sample_weight(sample_weight: ArrayLike, rows: Any) -> NDArray[np.float64]:
+    """Return the weights of rows if they are numbers of at least 0, and not all 0."""
+    weights: NDArray[np.float64] = _check_sample_weight(
+        sample_weight, rows, dtype=np.float64, ensure_non_negative=True
     )
     if not weights.any():
         raise InvalidInputError("sample_weight is zero for every row, so none counts")
+    return weights
+
+
+def _counts_or_weights(weights: NDArray[np.float64]) -> NDArray[Any] | None:
+    """Return weights as integers if they are whole, and as None if they say nothing."""
     are_whole = np.array_equal(weights, np.trunc(weights)) and weights.max() < 2**53
     # Equal whole numbers other than 1 still count rows more than once.
     if (weights == (1.0 if are_whole else weights[0])).all():
