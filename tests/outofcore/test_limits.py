@@ -70,7 +70,7 @@ def test_bad_rows_and_labels_are_named(tmp_path, files):
         fit_out_of_core(X, tmp_path / "q", labels=np.zeros(1000))
     with pytest.raises(InvalidInputError, match="constant in every feature"):
         fit_out_of_core(np.ones((1000, 2)), tmp_path / "r", labels=y)
-    with pytest.raises(FileFormatError, match="X has no labels: give them"):
+    with pytest.raises(FileFormatError, match="X has no labels: give --labels"):
         fit_out_of_core(X, tmp_path / "s")
     (tmp_path / "e").mkdir()
     with pytest.raises(FileFormatError, match="without parquet files"):

@@ -19,7 +19,7 @@ from structsmooth.errors import InvalidInputError, SampledClustersWarning
 from structsmooth.spark import (
     SparkStructuralSmoother,
     SparkStructuralSmootherModel,
-    workers,
+    stages,
 )
 from structsmooth.spark.model import _from_json, _to_json
 
@@ -198,9 +198,9 @@ def test_a_worker_killed_in_the_middle_changes_nothing(
     frame, data, monkeypatch, tmp_path
 ):
     marker = str(tmp_path / "killed")
-    original = workers.bounder
+    original = stages.bounder
     monkeypatch.setattr(
-        workers, "bounder", lambda *args: fatal_once(original(*args), marker)
+        stages, "bounder", lambda *args: fatal_once(original(*args), marker)
     )
     fitted = SparkStructuralSmoother(nClusters=6, maxIter=5).fit(frame)
     assert os.path.exists(marker)

@@ -10,7 +10,7 @@ import dataclasses
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from structsmooth.strengths.decision import Decision
 from structsmooth.structure import Structure
 
 Arrays = dict[str, NDArray[Any]]
+Fields = TypeVar("Fields")
 
 # Larger arrays, in bytes, are not compressed: that would take longer than it saves.
 LARGEST_COMPRESSED = 10**7
@@ -122,7 +123,7 @@ def structure_from_arrays(arrays: Arrays) -> Structure:
     return Structure(
         classes=classes,
         n_features=int(arrays["n_features"]),
-        reduction=reduction_from_arrays(arrays),
+        reduction=fields_from_arrays(LinearReduction, arrays, "reduction_"),
         regions=Regions(
             labels=arrays["region_labels"],
             centers=arrays["region_centers"],
@@ -139,12 +140,8 @@ def structure_from_arrays(arrays: Arrays) -> Structure:
 
 def decision_to_arrays(decision: Decision) -> Arrays:
     """Return what does not follow from the structure, as arrays."""
-    arrays = {name: np.array(getattr(decision, name)) for name in DECIDED}
-    arrays["shrink"] = np.array(decision.shrink)
-    arrays["is_of_samples"] = np.array(decision.is_of_samples)
-    arrays["strengths"] = decision.strengths
-    arrays["bayes_error"] = decision.bayes_error
-    return arrays
+    names = (*DECIDED, "shrink", "is_of_samples", "strengths", "bayes_error")
+    return {name: np.asarray(getattr(decision, name)) for name in names}
 
 
 def decision_from_arrays(arrays: Arrays, structure: Structure) -> Decision:
@@ -167,14 +164,6 @@ def decision_from_arrays(arrays: Arrays, structure: Structure) -> Decision:
     )
 
 
-def reduction_from_arrays(arrays: Arrays) -> LinearReduction:
-    """Return the reduction of a structure."""
-    reduction: LinearReduction = fields_from_arrays(
-        LinearReduction, arrays, "reduction_"
-    )
-    return reduction
-
-
 def assigner_to_arrays(assigner: Assigner) -> Arrays:
     """Return an assigner that the library has made itself, as arrays."""
     return fields_to_arrays(assigner, "assigner_")
@@ -182,9 +171,9 @@ def assigner_to_arrays(assigner: Assigner) -> Arrays:
 
 def assigner_from_arrays(arrays: Arrays) -> Assigner:
     """Return the assigner that `assigner_to_arrays` was given."""
-    kind = NearestCenter if "assigner_centers" in arrays else GaussianAssigner
-    assigner: Assigner = fields_from_arrays(kind, arrays, "assigner_")
-    return assigner
+    if "assigner_centers" in arrays:
+        return fields_from_arrays(NearestCenter, arrays, "assigner_")
+    return fields_from_arrays(GaussianAssigner, arrays, "assigner_")
 
 
 def bounds_to_arrays(bounds: Sequence[BayesErrorBounds]) -> Arrays:
@@ -238,9 +227,10 @@ def fields_to_arrays(part: Any, prefix: str = "") -> Arrays:
     }
 
 
-def fields_from_arrays(kind: Any, arrays: Arrays, prefix: str = "") -> Any:
+def fields_from_arrays(kind: type[Fields], arrays: Arrays, prefix: str = "") -> Fields:
     """Return a dataclass from its fields; those that are single numbers as numbers."""
-    values = {f.name: arrays.get(prefix + f.name) for f in dataclasses.fields(kind)}
+    names = [field.name for field in dataclasses.fields(cast(Any, kind))]
+    values = {name: arrays.get(prefix + name) for name in names}
     return kind(
         **{
             field: value.item() if value is not None and value.ndim == 0 else value
@@ -273,5 +263,4 @@ def _points_from_arrays(arrays: Arrays) -> Points | None:
     }
     if "points_reliability" in arrays:
         absent["points_measured_reliability"] = arrays["points_reliability"]
-    points: Points = fields_from_arrays(Points, absent | arrays, "points_")
-    return points
+    return fields_from_arrays(Points, absent | arrays, "points_")

@@ -46,11 +46,7 @@ def smoother_path(path: str | os.PathLike[str]) -> Path:
     """Return the file that a path means: itself, or the one in a directory."""
     given = Path(path)
     names_directory = os.fspath(path).endswith(("/", os.sep))
-    try:
-        is_directory = given.is_dir()
-    except OSError:  # opening the file will fail too, with a clear message
-        is_directory = False
-    return given / FILE_NAME if is_directory or names_directory else given
+    return given / FILE_NAME if names_directory or given.is_dir() else given
 
 
 def save_smoother(smoother: Any, path: str | os.PathLike[str]) -> None:
@@ -112,6 +108,16 @@ def versions() -> dict[str, str]:
 
     packages = ("structsmooth", "numpy", "scipy", "scikit-learn", "numba")
     return {"python": platform.python_version()} | {p: version(p) for p in packages}
+
+
+def settings_of(smoother: Any) -> dict[str, Any]:
+    """Return the parameters of a smoother, ready for JSON."""
+    return {
+        name: value
+        if isinstance(value, str | int | float | bool | None)
+        else repr(value)
+        for name, value in smoother.get_params(deep=False).items()
+    }
 
 
 def _from_first_format(description: dict[str, Any], arrays: Arrays) -> Arrays:

@@ -21,8 +21,7 @@ from structsmooth.io.results import check_target
 from structsmooth.outofcore.plan import Plan, memory_limit
 from structsmooth.outofcore.request import Request
 from structsmooth.outofcore.result import write_result
-from structsmooth.outofcore.rows import Rows
-from structsmooth.outofcore.sources import ROWS, Labels, open_data
+from structsmooth.outofcore.sources import ROWS, Labels, Rows, open_data
 from structsmooth.outofcore.spill import Spill
 from structsmooth.outofcore.stages import (
     SORTED_ROWS,
@@ -64,34 +63,27 @@ def fit_out_of_core(
     Parameters
     ----------
     data : path-like or array of shape (n, d)
-        A npy file, a csv or parquet table, a directory of parquet files, or an array
-        or memory map.
+        A npy file, a csv or parquet table, a directory of parquet files, or an array.
     output : path-like
-        Directory for the result: strengths, clusters and labels of all rows, soft
-        labels unless they are huge, cluster table, summary and fitted smoother.
+        Directory for the result.
     label : str, optional
         Column of a table that holds the labels.
     labels : path-like or array-like of shape (n,), optional
-        The labels, if they are not in the data: an array, a npy file, or a text file
-        with one label on each line.
+        Labels outside the data: an array, a npy file, or a text file of lines.
     drop : sequence of str
         Columns of a table that are not features.
     header : bool, optional
         Whether the first line of a text table names the columns. By default it does
         unless all its cells are numbers.
     smoother : StructuralSmoother, optional
-        Settings. It is cloned; its reducer and clusterer must be given by name, and
-        ``regions="point"`` and ``ignore_suspects=True``, which compare all rows, are
-        not possible.
+        Settings. Reducer and clusterer must be given by name; ``regions="point"`` and
+        ``ignore_suspects=True``, which compare all rows, are not possible.
     max_memory : int or str, optional
         Limit on the resident memory of this process, in bytes or such as "4GB". By
-        default half of the machine's. The result does not depend on it, unless it
-        allows less than about 32 bytes for each row: then the sample for clustering
-        is drawn differently.
+        default half of the machine's.
     spill : path-like, optional
-        Directory for what does not fit into memory: about as much as the data, twice
-        that for a table. It is deleted at the end. By default ``output`` with ".spill"
-        added.
+        Directory for what does not fit into memory, deleted at the end. By default
+        ``output`` with ".spill" added.
 
     Returns
     -------
@@ -124,11 +116,11 @@ def fit_out_of_core(
     target = Path(output)
     check_target(target)
     place = Path(spill) if spill is not None else Path(f"{target}.spill")
-    settings = {k: repr(v) for k, v in smoother.get_params(deep=False).items()}
-    for name in ("n_jobs", "verbose", "random_state"):
-        del settings[name]
-    if not hasattr(smoother.random_state, "randint"):  # a generator's state changes
-        settings["random_state"] = repr(smoother.random_state)
+    ignored = ["n_jobs", "verbose"]
+    if hasattr(smoother.random_state, "randint"):  # a generator's state changes
+        ignored.append("random_state")
+    settings = smoother.get_params(deep=False).items()
+    settings = {name: repr(v) for name, v in settings if name not in ignored}
     identity = {**request.identity(), "settings": settings}
     with (
         Spill(place, identity) as store,
@@ -146,9 +138,8 @@ def fit_out_of_core(
                 store.remove()
             raise
         with progress.stage("write"):
-            notes = list(
-                dict.fromkeys(" ".join(str(w.message).split()) for w in caught)
-            )
+            notes = [" ".join(str(warning.message).split()) for warning in caught]
+            notes = list(dict.fromkeys(notes))
             write_result(smoother, target, store, coded_labels, notes, limit, request)
         store.remove()
     for note in caught:
@@ -216,23 +207,21 @@ def _fit(
             kept["sums"] / np.maximum(sizes, 1.0)[:, np.newaxis],
             resolve_min_size(smoother.min_cluster_size, n_classes),
         )
-    is_used = sizes > 0
-    region_sizes = np.bincount(
-        regions.region_of_cluster[is_used], weights=sizes[is_used]
-    ).astype(np.int64)
+    # Clusters without rows have region -1.
+    region_sizes = np.zeros(regions.n_regions, dtype=np.int64)
+    np.add.at(region_sizes, regions.region_of_cluster, sizes.astype(np.int64))
     at_once = rows.plan.trees_at_once(
         region_sizes.tolist(), rows.width, rows.dtype.itemsize, n_jobs
     )
     with progress.stage("sort", rows.n_pieces) as stage:
         if not spill.has(SORTED_ROWS):
             sort_rows(spill, rows, labels, regions, region_sizes, stage)
-            spill.discard(ROWS)  # of a table; only the sorted rows are needed now
+            spill.path(ROWS).unlink(missing_ok=True)  # the sorted rows are enough now
     with progress.stage("spanning trees", len(region_sizes)) as stage:
         bounds = bound_regions(
             spill,
+            rows,
             region_sizes,
-            rows.width,
-            rows.dtype,
             at_once=at_once,
             n_threads=n_jobs if at_once == 1 else 1,
             stage=stage,

@@ -13,8 +13,6 @@ from typing import Any
 
 from structsmooth.errors import InvalidInputError
 
-_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_BINARY = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 # Numbers in a block. Sums are taken block by block, so the size of a block depends on
 # the width of the data only: another memory limit gives the same bits.
 BLOCK_NUMBERS = 2**20
@@ -33,8 +31,9 @@ def parse_size(size: Any) -> int:
         return int(size)
     if isinstance(size, str):
         found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([KMGT]?)(I?)B?\s*", size.upper())
-        if found and (not found[3] or found[2]):
-            number = int(float(found[1]) * (_BINARY if found[3] else _UNITS)[found[2]])
+        if found and (found[2] or not found[3]):
+            base = 1024 if found[3] else 1000
+            number = int(float(found[1]) * base ** " KMGT".index(found[2] or " "))
             if number > 0:
                 return number
     raise InvalidInputError(

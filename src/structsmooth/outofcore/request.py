@@ -12,9 +12,8 @@ import numpy as np
 from structsmooth.errors import FileFormatError
 from structsmooth.io.atomic import reading
 from structsmooth.io.readers import KINDS, check_is_file
+from structsmooth.io.tables import PARQUET, TEXT_TABLES
 
-TEXT_TABLES = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
-PARQUET = (".parquet", ".pq")
 # How many rows of an array are compared to tell whether it is the same as before.
 COMPARED_ROWS = 1000
 # What a fit in memory takes at most: a multiple of the file's size, plus a constant.
@@ -49,10 +48,9 @@ class Request:
         return self.path is not None and self.path.suffix.lower() not in arrays
 
     def exceeds(self, limit: int) -> bool:
-        """Whether a fit in memory would take more than the limit.
+        """Whether a fit in memory would take more, as estimated from the size on disk.
 
-        This is estimated from the size on disk. An npz cannot be read in pieces and so
-        never exceeds.
+        An npz cannot be read in pieces and so never exceeds a limit.
         """
         if self.path is None or self.path.name.lower().endswith(".npz"):
             return False
@@ -74,9 +72,7 @@ class Request:
                 f"{self.name} has no columns to choose or drop: it is not a table"
             )
         if self.label is None and self.labels is None:
-            how = "give them with --labels"
-            if self.is_table:
-                how = "name the column with --label"
+            how = "name the column with --label" if self.is_table else "give --labels"
             raise FileFormatError(f"{self.name} has no labels: {how}")
 
     def identity(self) -> dict[str, Any]:

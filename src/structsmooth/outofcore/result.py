@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -47,14 +47,13 @@ def write_result(
     if labels.feature_names is not None:
         summary["feature_names"] = labels.feature_names
 
-    def write_files(directory: Path) -> list[str]:
-        names = _write_rows(directory, smoother, spill, labels)
+    def write_files(directory: Path) -> None:
+        _write_rows(directory, smoother, spill, labels)
         _map_rows(smoother, directory)
         smoother.save(directory / FILE_NAME)
         _map_rows(smoother, None)  # some systems cannot move a mapped file
         write_cluster_table(directory, smoother)
         summary["memory"] = {"limit": limit, "peak": peak_memory()}
-        return [*names, "clusters.csv", FILE_NAME]
 
     write_results(target, summary, write_files)
     _map_rows(smoother, target)
@@ -78,16 +77,10 @@ def _map_rows(smoother: StructuralSmoother, directory: Path | None) -> None:
 
 def _write_rows(
     directory: Path, smoother: StructuralSmoother, spill: Spill, labels: Labels
-) -> list[str]:
-    """Write the arrays that have an entry for each row, and return their names."""
+) -> None:
+    """Write the arrays that have an entry for each row."""
     n_rows, n_classes = labels.n_rows, len(smoother.classes_)
-    types: dict[str, Any] = {
-        "strengths.npy": np.float64,
-        "clusters.npy": np.int32,
-        "labels.npy": np.int64,
-    }
-    if n_rows * n_classes * 4 <= LARGEST_SOFT_LABELS:
-        types["soft_labels.npy"] = np.float32
+    writes_soft_labels = n_rows * n_classes * 4 <= LARGEST_SOFT_LABELS
     step = max(1, PIECE_NUMBERS // n_classes)
 
     def values_of(start: int) -> dict[str, NDArray[Any]]:
@@ -96,32 +89,30 @@ def _write_rows(
         clusters = spill.read(CLUSTERS, np.int32, start, stop)
         region = smoother.structure_.regions.region_of_cluster[clusters]
         strengths = smoother.strengths_[region]
-        values = {
+        values: dict[str, NDArray[Any]] = {
             "strengths.npy": strengths,
-            "clusters.npy": region,
+            "clusters.npy": region.astype(np.int32),
             "labels.npy": coded,
         }
-        if "soft_labels.npy" in types:
+        if writes_soft_labels:
             spread = None
             if smoother.spread == "overlap":
                 spread = spread_of(smoother.structure_, coded, Place(region))
             soft = smooth_labels(coded, strengths, n_classes, spread)
-            values["soft_labels.npy"] = soft
-        return {name: values[name].astype(dtype) for name, dtype in types.items()}
+            values["soft_labels.npy"] = soft.astype(np.float32)
+        return values
 
     n_jobs = min(2, effective_n_jobs(smoother.n_jobs))
     pieces = side_by_side(
         values_of, range(0, n_rows, step), n_jobs, share_memory=True, ahead=1
     )
+    streams: dict[str, BinaryIO] = {}
     with contextlib.ExitStack() as stack:
-        streams = {
-            name: stack.enter_context((directory / name).open("wb")) for name in types
-        }
-        for i, piece in enumerate(pieces):
+        for piece in pieces:
             for name, array in piece.items():
-                if i == 0:
+                if name not in streams:
+                    streams[name] = stack.enter_context((directory / name).open("wb"))
                     header = np.lib.format.header_data_from_array_1_0(array)
                     header["shape"] = (n_rows, *array.shape[1:])
                     np.lib.format.write_array_header_1_0(streams[name], header)
                 streams[name].write(array.data)
-    return list(types)

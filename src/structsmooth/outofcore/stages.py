@@ -20,8 +20,7 @@ from structsmooth.cluster.clusterers import (
 )
 from structsmooth.cluster.regions import Regions
 from structsmooth.io.codec import bounds_from_arrays, bounds_to_arrays
-from structsmooth.outofcore.rows import Rows
-from structsmooth.outofcore.sources import Labels
+from structsmooth.outofcore.sources import Labels, Rows
 from structsmooth.outofcore.spill import Spill
 from structsmooth.reduce import FULL_SPECTRUM, LinearReduction
 from structsmooth.support.groups import order_by_group
@@ -55,9 +54,10 @@ class BlockMoments:
         self.low, self.high = found["low"], found["high"]
 
     def _find_range(self) -> dict[str, Any]:
-        low: Any = np.inf
-        high: Any = -np.inf
-        ranges = self._rows.checked(lambda rows: (rows.min(axis=0), rows.max(axis=0)))
+        ranges = self._rows.raw(
+            lambda rows: (rows.min(axis=0), rows.max(axis=0)), check=True
+        )
+        low, high = next(ranges)
         for lowest, highest in ranges:
             low, high = np.minimum(low, lowest), np.maximum(high, highest)
         return {"low": low, "high": high}
@@ -246,9 +246,8 @@ def sort_rows(
 
 def bound_regions(
     spill: Spill,
+    rows: Rows,
     sizes: NDArray[np.int64],
-    width: int,
-    dtype: np.dtype[Any],
     *,
     at_once: int,
     n_threads: int,
@@ -261,14 +260,14 @@ def bound_regions(
     settings are those of `region_bounds`.
     """
     starts = np.cumsum(sizes) - sizes
-    workload = sum(prim_seconds(int(size), width) for size in sizes)
+    workload = sum(prim_seconds(int(size), rows.width) for size in sizes)
 
     def bound(region: int) -> BayesErrorBounds:
         start, stop = int(starts[region]), int(starts[region] + sizes[region])
 
         def find() -> dict[str, Any]:
             found = region_bounds(
-                spill.read(SORTED_ROWS, dtype, start, stop, width),
+                spill.read(SORTED_ROWS, rows.dtype, start, stop, rows.width),
                 spill.read(SORTED_CODES, np.int32, start, stop).astype(np.int64),
                 n_threads=n_threads,
                 workload=workload,

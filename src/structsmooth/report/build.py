@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from structsmooth.bayes_error.bounds import BayesErrorBounds
 from structsmooth.bayes_error.ranking import order_of_regions, says_little
 from structsmooth.bayes_error.shrinkage import shrink_bounds
-from structsmooth.io.store import versions
+from structsmooth.io.store import settings_of, versions
 from structsmooth.report.checks import make_checks
 from structsmooth.report.model import ClassRow, ClusterRow, Map, Pairs, Report, Sample
 from structsmooth.report.palette import overlap_of_classes
@@ -77,16 +77,11 @@ def build_report(
             )
         ),
         clusters=_clusters(smoother),
-        pairs=_pairs(whole),
+        pairs=pairs_of(whole),
         map=None if view is None else _map(view),
         samples=() if view is None else _samples(view),
         unranked="" if view is None else _unranked(view),
-        settings={
-            key: value
-            if isinstance(value, str | int | float | bool | None)
-            else repr(value)
-            for key, value in smoother.get_params(deep=False).items()
-        },
+        settings=settings_of(smoother),
         versions=dict(fit_versions or today),
         made_with=today["structsmooth"],
         notes=tuple(notes),
@@ -106,7 +101,7 @@ def _clusters(smoother: StructuralSmoother) -> tuple[ClusterRow, ...]:
         inside = smoother.sample_strengths_[members[cluster]]
         least, most = np.quantile(inside, (0.1, 0.9)).tolist()
         low, high = bounds.upper_interval
-        classes = _most_first(np.arange(len(bounds.class_counts)), bounds.class_counts)
+        classes = most_first(np.arange(len(bounds.class_counts)), bounds.class_counts)
         rows.append(
             ClusterRow(
                 cluster=cluster,
@@ -124,13 +119,13 @@ def _clusters(smoother: StructuralSmoother) -> tuple[ClusterRow, ...]:
                 strength_range=(least, most),
                 differs=bool((center < low or center > high) and not little[cluster]),
                 says_little=bool(little[cluster]),
-                pairs=_pairs(bounds),
+                pairs=pairs_of(bounds),
             )
         )
     return tuple(rows)
 
 
-def _most_first(
+def most_first(
     classes: NDArray[np.int64], counts: NDArray[Any]
 ) -> tuple[tuple[int, int], ...]:
     """Return the classes that occur, with their counts."""
@@ -150,7 +145,7 @@ def _describe(
     return text + (f", {len(classes) - 3} more" if len(classes) > 3 else "")
 
 
-def _pairs(bounds: BayesErrorBounds) -> Pairs:
+def pairs_of(bounds: BayesErrorBounds) -> Pairs:
     """Return the pairs of classes that tree edges join, most edges first."""
     order = np.argsort(-bounds.crossing_counts, kind="stable")
     first, second = bounds.crossing_pairs[order].T.tolist()
@@ -192,7 +187,7 @@ def _samples(view: View) -> tuple[Sample, ...]:
                 label=int(view.ambiguous_classes[place]),
                 ambiguity=round(float(view.ambiguity[place]), 4),
                 ambiguity_around=round(float(view.ambiguity_around[place]), 4),
-                neighbors=_most_first(*np.unique(near[near >= 0], return_counts=True)),
+                neighbors=most_first(*np.unique(near[near >= 0], return_counts=True)),
                 picture=None if picture < 0 else png_uri(view.pictures[picture]),
             )
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,18 +12,10 @@ from pyspark.sql import functions as F  # noqa: N812 (as in Spark's documentatio
 from pyspark.sql import types as T  # noqa: N812 (Spark's own)
 
 from structsmooth.errors import InvalidInputError
-from structsmooth.support.validation import check_label_structure
+from structsmooth.support.validation import check_label_structure, encode_labels
 
 # More labels than this are identifiers, and would not fit into the driver.
 MOST_CLASSES = 100_000
-
-
-class RowSummary(NamedTuple):
-    """What is known about rows that were checked."""
-
-    n_rows: int
-    n_features: int
-    classes: NDArray[Any]
 
 
 def features_array(dataset: DataFrame, column: str) -> Any:
@@ -55,8 +47,13 @@ def label_values(dataset: DataFrame, column: str) -> Any:
     )
 
 
-def check_rows(rows: DataFrame, features: str, label: str) -> RowSummary:
-    """Refuse rows that cannot be used, in the columns x and y."""
+def check_rows(
+    rows: DataFrame, features: str, label: str
+) -> tuple[int, int, NDArray[Any]]:
+    """Refuse rows (columns x and y) that cannot be used.
+
+    Return the number of rows, the number of features, and the sorted labels.
+    """
     is_bad = F.exists(
         "x", lambda v: v.isNull() | F.isnan(v) | (F.abs(v) == float("inf"))
     )
@@ -88,29 +85,16 @@ def check_rows(rows: DataFrame, features: str, label: str) -> RowSummary:
             f"featuresCol={features!r} holds vectors of different lengths, from "
             f"{found['narrowest']} to {found['widest']}"
         )
-    classes, counts = _classes(rows, label)
-    check_label_structure(classes, counts)
-    return RowSummary(found["n"], found["widest"], classes)
-
-
-def _classes(rows: DataFrame, label: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the sorted labels and how many rows have each."""
-    found = rows.groupBy("y").count().take(MOST_CLASSES + 1)
-    if len(found) > MOST_CLASSES:
+    counted = rows.groupBy("y").count().take(MOST_CLASSES + 1)
+    if len(counted) > MOST_CLASSES:
         raise InvalidInputError(
             f"labelCol={label!r} has more than {MOST_CLASSES} different labels; "
             "expected classes that repeat (is it an identifier or a regression target?)"
         )
-    classes, place = np.unique(
-        np.array([row["y"] for row in found]), return_inverse=True
-    )
-    counts = np.bincount(place, [row["count"] for row in found]).astype(np.int64)
-    if classes.dtype.kind == "f" and not np.array_equal(classes, np.trunc(classes)):
-        raise InvalidInputError(
-            f"labelCol={label!r} holds fractions such as "
-            f"{classes[classes != np.trunc(classes)][0]!r}; expected classes"
-        )
-    return classes, counts
+    labels, counts = ([row[name] for row in counted] for name in ("y", "count"))
+    classes, place = encode_labels(np.array(labels), None)
+    check_label_structure(classes, np.bincount(place, counts))
+    return found["n"], found["widest"], classes
 
 
 def _type_of(dataset: DataFrame, column: str, name: str) -> Any:

@@ -32,9 +32,9 @@ from structsmooth.io.codec import (
     structure_to_arrays,
 )
 from structsmooth.smoother import StructuralSmoother
-from structsmooth.spark import workers
 from structsmooth.spark.columns import features_array, label_values
 from structsmooth.spark.params import SmootherParams
+from structsmooth.spark.stages import on_features
 
 FORMAT, FORMAT_VERSION = "structsmooth.spark", 2
 
@@ -62,39 +62,29 @@ class SparkStructuralSmootherModel(Model, SmootherParams, MLReadable, MLWritable
     classes = _fitted("classes_", "The labels, sorted.")
     strengths = _fitted("strengths_", "Strength of each cluster.")
     clusterWeights = _fitted("cluster_weights_", "Share of the rows in each cluster.")
-    clusterBounds = _fitted(
-        "cluster_bounds_", "The `BayesErrorBounds` of each cluster, as a list."
-    )
-    bayesErrorBounds = _fitted(
-        "bayes_error_bounds_", "The `BayesErrorBounds` of the whole data set."
-    )
+    clusterBounds = _fitted("cluster_bounds_", "The bounds of each cluster.")
+    bayesErrorBounds = _fitted("bayes_error_bounds_", "The bounds of all rows.")
     bias = _fitted("bias_", "How far these strengths move the Bayes error.")
-    uniformBias = _fitted(
-        "uniform_bias_", "How far uniform strengths of the same mean move it."
-    )
+    uniformBias = _fitted("uniform_bias_", "How far uniform strengths move it.")
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
-        smoother = self._smoother
-        reduction = smoother.structure_.reduction
-        regions = smoother.structure_.regions
-        find_cluster = workers.on_features(
+        structure = self._smoother.structure_
+        reduction, regions = structure.reduction, structure.regions
+        find_cluster = on_features(
             lambda X: regions.assign(reduction.transform(X)), "int"
         )
         cluster = find_cluster(features_array(dataset, self.getFeaturesCol()))
         # A temporary column, so that the column function runs only once.
         hidden = f"{self.uid}_cluster"
         found = dataset.withColumn(hidden, cluster)
-        strength = F.lit(smoother.strengths_.tolist())[F.col(hidden)]
-        for param, column in (
-            (self.clusterCol, F.col(hidden)),
-            (self.strengthCol, strength),
-        ):
+        strength = F.lit(self._smoother.strengths_.tolist())[F.col(hidden)]
+        columns = {"clusterCol": F.col(hidden), "strengthCol": strength}
+        if self.getLabelCol() in dataset.columns:
+            value = label_values(dataset, self.getLabelCol())
+            columns["softLabelCol"] = self._soft_labels(value, strength)
+        for param, column in columns.items():
             if self.getOrDefault(param):
                 found = found.withColumn(self.getOrDefault(param), column)
-        soft, label = self.getOrDefault("softLabelCol"), self.getLabelCol()
-        if soft and label in dataset.columns:
-            value = label_values(dataset, label)
-            found = found.withColumn(soft, self._soft_labels(value, strength))
         return found.drop(hidden)
 
     def _soft_labels(self, label: Any, strength: Any) -> Any:
@@ -110,7 +100,7 @@ class SparkStructuralSmootherModel(Model, SmootherParams, MLReadable, MLWritable
         own = F.when(own == 0, unknown.cast("bigint")).otherwise(own)
         others = strength / F.lit(float(len(classes) - 1))
         soft = F.transform(
-            F.lit(list(range(1, len(classes) + 1))),
+            F.sequence(F.lit(1), F.lit(len(classes))),
             lambda place: F.when(place == own, 1.0 - strength).otherwise(others),
         )
         return array_to_vector(soft)

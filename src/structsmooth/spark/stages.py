@@ -1,10 +1,13 @@
-"""Reduction and clustering by MLlib, as objects of the rest of the library."""
+"""Reduction and clustering by MLlib, and the functions that run on workers."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from pyspark.ml.clustering import GaussianMixture, KMeans
 from pyspark.ml.feature import PCA
@@ -12,16 +15,20 @@ from pyspark.ml.functions import array_to_vector
 from pyspark.ml.stat import Summarizer
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own)
+from pyspark.sql.functions import pandas_udf
 from scipy.linalg import cholesky, solve_triangular
+from threadpoolctl import threadpool_limits
 
+from structsmooth.bayes_error.bounds import region_bounds
 from structsmooth.cluster.assign import Assigner, GaussianAssigner, NearestCenter
 from structsmooth.cluster.clusterers import kmeans_sample_size
 from structsmooth.errors import InvalidInputError
+from structsmooth.io.codec import arrays_to_lists, bounds_to_arrays
 from structsmooth.reduce import LinearReduction
-from structsmooth.spark import workers
 
 # MLlib's covariance matrix is held by the driver.
 MOST_PCA_FEATURES = 65_535
+BOUNDS_SCHEMA = "region int, bounds string"
 
 
 class FrameMoments:
@@ -64,9 +71,7 @@ class FrameMoments:
 
 def reduce_rows(rows: DataFrame, reduction: LinearReduction) -> DataFrame:
     """Return the rows with their column x reduced."""
-    return rows.withColumn(
-        "x", workers.on_features(reduction.transform, "array<double>")("x")
-    )
+    return rows.withColumn("x", on_features(reduction.transform, "array<double>")("x"))
 
 
 def _vectors(rows: DataFrame) -> DataFrame:
@@ -134,3 +139,41 @@ def cluster_sizes(
         sizes[row["cluster"]] = row["n"]
         centers[row["cluster"]] = row["m"].toArray()
     return sizes, centers
+
+
+def on_features(work: Callable[[Any], NDArray[Any]], kind: str) -> Any:
+    """Return a column function that works on arrays of features, as a matrix."""
+
+    @pandas_udf(kind)
+    def apply(rows: pd.Series) -> pd.Series:
+        matrix = np.stack(rows.to_numpy()).astype(np.float64, copy=False)
+        with threadpool_limits(1):
+            return pd.Series(list(work(matrix)))
+
+    return apply
+
+
+def bounder(
+    classes: NDArray[Any], width: int, has_id: bool, settings: dict[str, Any]
+) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """Return the function that bounds one region, given all its rows.
+
+    Rows come in any order. They are sorted by id, or else by their values, so that the
+    same rows always have the same tree.
+    """
+
+    def bound(rows: pd.DataFrame) -> pd.DataFrame:
+        X = rows[[f"x{i}" for i in range(width)]].to_numpy(dtype=np.float64)
+        coded = np.searchsorted(classes, np.asarray(rows["y"].tolist()))
+        if has_id:
+            order = np.argsort(rows["id"].to_numpy(), kind="stable")
+        else:
+            order = np.lexsort([coded, *X.T[::-1]])
+        with threadpool_limits(1):
+            bounds = region_bounds(
+                np.ascontiguousarray(X[order]), coded[order], **settings
+            )
+        text = json.dumps(arrays_to_lists(bounds_to_arrays([bounds])))
+        return pd.DataFrame({"region": [rows["region"].iloc[0]], "bounds": [text]})
+
+    return bound
