@@ -181,7 +181,7 @@ def test_the_command_reads_in_pieces_what_exceeds_the_limit(tmp_path, files):
 def test_the_command_shows_the_table_and_exits_with_codes(tmp_path, files, monkeypatch):
     X, y = blobs(1000, 3)
     path, labels = files(X, y)
-    monkeypatch.setattr("structsmooth.outofcore.request.BASE_MEMORY", 10**15)
+    monkeypatch.setattr("structsmooth.outofcore.sources.BASE_MEMORY", 10**15)
     common = ["fit", str(path), "--labels", str(labels), "-o", str(tmp_path / "o")]
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -32,9 +32,9 @@ NEXT = {
 # What does the work of the stages from "reduce" to "sort".
 WORK = [
     (stages.BlockMoments, "_find_range"),
-    (fit, "fit_assigner"),
-    (fit, "assign_rows"),
-    (fit, "sort_rows"),
+    (stages, "fit_assigner"),
+    (stages, "assign_rows"),
+    (stages, "sort_rows"),
 ]
 
 
@@ -55,7 +55,8 @@ def test_interrupted_after_any_stage_it_resumes_there(
         )
 
     with monkeypatch.context() as patch:
-        patch.setattr(fit, NEXT[stage], raise_stop)
+        owner = stages if stage == "sort" else fit
+        patch.setattr(owner, NEXT[stage], raise_stop)
         with pytest.raises(StopError):
             run()
     assert not (tmp_path / "o").exists()
@@ -176,7 +177,7 @@ def test_a_disk_that_fills_while_writing_the_result_leaves_no_result(
     X, y = blobs(1000, 3)
     path, labels = files(X, y)
     with monkeypatch.context() as patch:
-        patch.setattr("structsmooth.outofcore.result.write_cluster_table", no_space)
+        patch.setattr("structsmooth.io.results.write_cluster_table", no_space)
         with pytest.raises(OutputError, match=r"cannot write .*no space left"):
             fit_out_of_core(path, tmp_path / "o", labels=labels)
     assert not (tmp_path / "o").exists()

@@ -219,7 +219,7 @@ def few(make_frame):
         ({"features": "null"}, "featuresCol='features' must be a column of"),
         (
             {"features": "if(row = 3, null, features)"},
-            "featuresCol='features' is null in 1 of 40 rows",
+            "featuresCol='features' is or holds null, NaN or infinity in 1 of 40",
         ),
         (
             {"label": "if(row < 5, null, label)"},
@@ -231,7 +231,7 @@ def few(make_frame):
         ),
         (
             {"features": "array(1.0d, if(row = 0, null, 2.0d))"},
-            "holds NaN, infinity or null in 1 of 40 rows",
+            "is or holds null, NaN or infinity in 1 of 40 rows",
         ),
         (
             {"features": "if(row = 9, array(1.0d), array(1.0d, 2.0d))"},

@@ -1,8 +1,4 @@
-"""Everything that is saved or sent, as arrays by name, and files of such arrays.
-
-Saved smoothers, the views of reports, the spill directory of a fit out of core and
-Spark's models and workers use it. For JSON, arrays become lists and back, exactly.
-"""
+"""Everything that is saved or sent, as arrays by name, and files of such arrays."""
 
 from __future__ import annotations
 
@@ -35,7 +31,7 @@ LARGEST_COMPRESSED = 10**7
 _STACKED = [
     field.name
     for field in dataclasses.fields(BayesErrorBounds)
-    if not field.name.startswith("crossing_") or field.name == "crossing_fraction"
+    if field.name not in ("crossing_pairs", "crossing_counts")
 ]
 DECIDED = ("alpha", "beta", "bias", "uniform_bias")
 
@@ -70,7 +66,7 @@ def read_arrays(path: Path) -> dict[str, Any]:
 
 
 def arrays_to_lists(arrays: Arrays) -> dict[str, Any]:
-    """Return arrays in a form that JSON can hold."""
+    """Return arrays in a form that JSON can hold exactly."""
     return {
         name: [str(array.dtype), list(array.shape), array.ravel().tolist()]
         for name, array in arrays.items()
@@ -195,24 +191,16 @@ def bounds_from_arrays(arrays: Arrays) -> tuple[BayesErrorBounds, ...]:
     counts = np.split(arrays["bounds_counts"], cuts)
     bounds = []
     for region in range(len(pairs)):
-        values = {
-            name: _to_python(arrays[f"bounds_{name}"][region])
-            for name in _STACKED
-            if name != "class_counts"
-        }
-        bounds.append(
-            BayesErrorBounds(
-                crossing_pairs=pairs[region],
-                crossing_counts=counts[region],
-                class_counts=arrays["bounds_class_counts"][region],
-                **values,
-            )
-        )
+        values = {name: arrays[f"bounds_{name}"][region] for name in _STACKED}
+        values["crossing_pairs"] = pairs[region]
+        values["crossing_counts"] = counts[region]
+        for name, value in values.items():
+            if np.ndim(value) == 0:
+                values[name] = value.item()
+            elif name.endswith("interval"):
+                values[name] = tuple(value.tolist())
+        bounds.append(BayesErrorBounds(**values))
     return tuple(bounds)
-
-
-def _to_python(value: Any) -> Any:
-    return tuple(value.tolist()) if np.ndim(value) else value.item()
 
 
 def fields_to_arrays(part: Any, prefix: str = "") -> Arrays:

@@ -12,16 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.errors import FileFormatError
+from structsmooth.io import tables
 from structsmooth.io.atomic import reading
-from structsmooth.io.tables import (
-    PARQUET,
-    TEXT_TABLES,
-    Dataset,
-    TableOptions,
-    labels_from_text,
-    read_table,
-    refuse_missing,
-)
+from structsmooth.io.tables import Dataset
 
 # Pairs of array names an npz may use, tried in this order.
 ARRAY_NAMES = (("X", "y"), ("x", "y"), ("x_train", "y_train"), ("X_train", "y_train"))
@@ -53,13 +46,13 @@ def read_dataset(
         raise FileFormatError("--label and --labels both name the labels: give one")
     check_is_file(path)
     name = path.name.lower()
-    options = TableOptions(label, tuple(drop), header, features, text_labels)
+    options = tables.TableOptions(label, tuple(drop), header, features, text_labels)
     if name.endswith(".npz"):
         data = _read_npz(path, label)
     elif name.endswith(".npy"):
         data = _from_array(read_npy(path), None, path)
-    elif name.endswith((*TEXT_TABLES, *PARQUET)):
-        data = read_table(path, options)
+    elif name.endswith((*tables.TEXT_TABLES, *tables.PARQUET)):
+        data = tables.read_table(path, options)
     else:
         raise FileFormatError(f"{path} is of an unknown kind, expected {KINDS}")
     if drop and not data.is_table:
@@ -128,7 +121,7 @@ def _read_labels(path: Path, as_text: bool) -> NDArray[Any]:
     if path.suffix.lower() == ".npy":
         return np.asarray(read_npy(path))
     cells = [cell for some in text_labels_of(path) for cell in some]
-    return labels_from_text(cells, as_text)
+    return tables.labels_from_text(cells, as_text)
 
 
 def text_labels_of(path: Path) -> Iterator[list[str]]:
@@ -141,6 +134,6 @@ def text_labels_of(path: Path) -> Iterator[list[str]]:
     ):
         lines = (line.strip() for line in stream if line.strip())
         while cells := list(itertools.islice(lines, LABEL_ROWS)):
-            refuse_missing(cells, path, n_before)
+            tables.refuse_missing(cells, path, n_before)
             yield cells
             n_before += len(cells)

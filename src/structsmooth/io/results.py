@@ -1,4 +1,4 @@
-"""The result of a fit as files: strengths, soft labels, cluster table, settings."""
+"""The result of a fit as a directory, and smoothed labels as files for training."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from structsmooth.bayes_error.bounds import BayesErrorBounds
 from structsmooth.bayes_error.ranking import order_of_regions, says_little
 from structsmooth.errors import FileFormatError
-from structsmooth.io.atomic import OutputError, reading, wrapped_errors
-from structsmooth.io.labelfiles import write_columns
+from structsmooth.io.atomic import OutputError, reading, wrapped_errors, written_beside
+from structsmooth.io.codec import write_arrays
 from structsmooth.io.store import FILE_NAME, settings_of, versions
 from structsmooth.io.tables import Dataset
+from structsmooth.labels.forms import expand_rows, flip_labels
 from structsmooth.report import Report, build_report, make_view, write_report
 from structsmooth.report.build import most_first, pairs_of
 from structsmooth.report.pictures import image_layout
@@ -292,3 +293,64 @@ def write_cluster_table(directory: Path, smoother: StructuralSmoother) -> None:
         writer = csv.DictWriter(stream, fieldnames=list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
+
+
+def label_columns(
+    smoother: StructuralSmoother,
+    kind: str,
+    coded: NDArray[np.int64],
+    X: Any = None,
+    seed: int = 0,
+) -> dict[str, NDArray[Any]]:
+    """Return the columns of one form of the labels of X, or of the training rows.
+
+    The forms are soft, sparse, flipped and expanded.
+    """
+    classes, n_classes = smoother.classes_, len(smoother.classes_)
+    if kind == "soft":
+        soft = (
+            smoother.smooth_fitted(coded)
+            if X is None
+            else smoother.soft_labels(X, classes[coded])
+        )
+        return {str(label): soft[:, k] for k, label in enumerate(classes.tolist())}
+    if smoother.spread != "even":
+        raise FileFormatError(
+            f"{kind} labels have even shares, and the smoother was fitted with "
+            f"--spread {smoother.spread}; expected --kind soft"
+        )
+    strengths = (
+        smoother.sample_strengths_ if X is None else smoother.predict_strength(X)
+    )
+    if kind == "sparse":
+        return {"label": classes[coded], "strength": strengths}
+    if kind == "flipped":
+        return {"label": classes[flip_labels(coded, strengths, n_classes, seed)]}
+    rows, labels, weights = expand_rows(coded, strengths, n_classes)
+    return {"row": rows, "label": classes[labels], "weight": weights}
+
+
+def write_columns(path: str | Path, columns: dict[str, NDArray[Any]]) -> None:
+    """Write columns to csv (with a header), npz (by name) or npy (stacked)."""
+    target = Path(path)
+    kind = target.suffix.lower()
+    if kind not in (".csv", ".npz", ".npy"):
+        raise FileFormatError(f"{target} must end in .csv, .npz or .npy")
+    arrays = [c.astype(str) if c.dtype.kind == "O" else c for c in columns.values()]
+    if kind == ".npy" and len({array.dtype.kind for array in arrays}) > 1:
+        raise FileFormatError(
+            f"{target}: an npy file holds one kind of number, and this form of labels "
+            "has several; write a .csv or .npz"
+        )
+    with written_beside(target) as temporary:
+        if kind == ".csv":
+            with temporary.open("w", newline="", encoding="utf-8") as stream:
+                writer = csv.writer(stream)
+                writer.writerow(columns)
+                writer.writerows(zip(*(a.tolist() for a in arrays), strict=True))
+        elif kind == ".npz":
+            write_arrays(temporary, dict(zip(columns, arrays, strict=True)))
+        else:
+            stacked = np.column_stack(arrays) if len(arrays) > 1 else arrays[0]
+            with temporary.open("wb") as binary:
+                np.save(binary, stacked, allow_pickle=False)

@@ -1,10 +1,8 @@
-"""Tables of named columns: csv, tsv, parquet.
-
-Errors name the file, and the line or row and column in it.
-"""
+"""Tables of named columns: csv, tsv, parquet."""
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import gzip
 import itertools
@@ -113,7 +111,20 @@ def _parse_csv(stream: Any, path: Path, options: TableOptions) -> Iterator[Datas
         if label_column is not None:
             labels = [row[label_column].strip() for row in rows]
             refuse_missing(labels, path, n_before)
-        return Dataset(_numbers(rows, columns, names, path, n_before), labels, chosen)
+        cells = [[row[column] for column in columns] for row in rows]
+        with contextlib.suppress(ValueError):
+            X = np.array(cells, dtype=np.float64).reshape(len(rows), len(columns))
+            return Dataset(X, labels, chosen)
+        row, column, cell = next(
+            (number, name, cell)
+            for number, row in enumerate(cells, n_before + 1)
+            for name, cell in zip(chosen, row, strict=True)
+            if not _is_number(cell)
+        )
+        raise FileFormatError(
+            f"{path}, row {row}, column {column!r}: expected a number, got {cell!r} "
+            "(leave a column out with --drop)"
+        )
 
     for row in reader:
         if not row:
@@ -130,27 +141,6 @@ def _parse_csv(stream: Any, path: Path, options: TableOptions) -> Iterator[Datas
             rows = []
     if rows or n_before == 0:
         yield convert()
-
-
-def _numbers(
-    rows: list[list[str]],
-    columns: list[int],
-    names: list[str],
-    path: Path,
-    n_before: int,
-) -> NDArray[np.float64]:
-    cells = [[row[column] for column in columns] for row in rows]
-    try:
-        return np.array(cells, dtype=np.float64).reshape(len(rows), len(columns))
-    except ValueError:
-        for number, row in enumerate(rows, n_before + 1):
-            for column in columns:
-                if not _is_number(row[column]):
-                    raise FileFormatError(
-                        f"{path}, row {number}, column {names[column]!r}: expected a "
-                        f"number, got {row[column]!r} (leave a column out with --drop)"
-                    ) from None
-        raise
 
 
 def _parquet_pieces(path: Path, options: TableOptions) -> Iterator[Dataset]:

@@ -6,7 +6,6 @@ import contextlib
 import numbers
 import os
 import re
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,16 +63,7 @@ def memory_limit(max_memory: int | str | None) -> int:
 
 def peak_memory() -> int:
     """Return the largest resident memory that this process has had, 0 if unknown."""
-    peak = _proc_memory("VmHWM")
-    if peak:
-        return peak
-    try:
-        import resource
-    except ImportError:
-        return 0
-    # This peak includes the process from before it became Python.
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
+    return _proc_memory("VmHWM")
 
 
 def _proc_memory(field: str) -> int:
@@ -87,9 +77,8 @@ def _proc_memory(field: str) -> int:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a memory limit allows.
+    """What a memory limit allows: of ``limit`` bytes, ``free`` are left for rows.
 
-    The process may have ``limit`` bytes resident, of which ``free`` are left for rows.
     A piece is what is read at once, and consists of blocks that are computed with.
     """
 
@@ -104,7 +93,7 @@ class Plan:
         block_rows = max(LEAST_BLOCK_ROWS, BLOCK_NUMBERS // n_features)
         # As they are in the file, as floating-point numbers, centered, and reduced.
         row_bytes = 4 * 8 * n_features + 64
-        taken = (_proc_memory("VmRSS") or peak_memory() or RESERVE) + RESERVE
+        taken = (_proc_memory("VmRSS") or RESERVE) + RESERVE
         free = limit - taken
         if free < 3 * block_rows * row_bytes:
             needed = taken + 3 * block_rows * row_bytes

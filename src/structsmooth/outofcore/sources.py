@@ -1,9 +1,10 @@
-"""Rows and labels that can be read in pieces, as often as needed."""
+"""The data of a fit: what the user gave, as rows and labels read in pieces."""
 
 from __future__ import annotations
 
-import warnings
+import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,15 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.errors import FileFormatError, InvalidInputError
-from structsmooth.io.readers import LABEL_ROWS, as_rows, read_npy, text_labels_of
-from structsmooth.io.tables import (
-    Dataset,
-    TableOptions,
-    labels_from_text,
-    table_pieces,
-)
+from structsmooth.io import readers, tables
+from structsmooth.io.atomic import reading
+from structsmooth.io.readers import check_is_file, read_npy
+from structsmooth.io.tables import PARQUET, Dataset
 from structsmooth.outofcore.plan import Plan
-from structsmooth.outofcore.request import Request, files_of
 from structsmooth.outofcore.spill import Spill
 from structsmooth.reduce import LinearReduction
 from structsmooth.support.parallel import side_by_side
@@ -31,7 +28,117 @@ ROWS, CODES, CLASSES = "rows.bin", "codes.bin", "classes.npz"
 # More labels than this are identifiers, and would fill the memory.
 MOST_CLASSES = 1_000_000
 
+# How many rows of an array are compared to tell whether it is the same as before.
+COMPARED_ROWS = 1000
+# What a fit in memory takes at most: a multiple of the file's size, plus a constant.
+TIMES_IN_MEMORY = {".npy": 5, ".gz": 20, ".parquet": 10, ".pq": 10, "": 4}
+BASE_MEMORY = 400 * 10**6
+
 Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Request:
+    """Data and labels, as for `read_dataset`; both may also be arrays."""
+
+    data: Any
+    label: str | None = None
+    labels: Any = None
+    drop: tuple[str, ...] = ()
+    header: bool | None = None
+
+    @property
+    def path(self) -> Path | None:
+        """The file or directory, unless the data are an array."""
+        return Path(self.data) if isinstance(self.data, str | Path) else None
+
+    @property
+    def name(self) -> str:
+        """What messages and the summary call the data."""
+        return "X" if self.path is None else self.path.name
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the data have columns, with names and units of their own."""
+        arrays = (".npy", ".npz")
+        return self.path is not None and self.path.suffix.lower() not in arrays
+
+    def exceeds(self, limit: int) -> bool:
+        """Whether a fit in memory would take more, as estimated from the size on disk.
+
+        An npz cannot be read in pieces and so never exceeds a limit.
+        """
+        if self.path is None or self.path.name.lower().endswith(".npz"):
+            return False
+        if self.path.is_dir():
+            return True
+        check_is_file(self.path)
+        name = self.path.name.lower()
+        times = next(t for end, t in TIMES_IN_MEMORY.items() if name.endswith(end))
+        return self.path.stat().st_size * times + BASE_MEMORY > limit
+
+    def check(self) -> None:
+        """Refuse what cannot be read in pieces, before any work is done."""
+        if self.label is not None and self.labels is not None:
+            raise FileFormatError("--label and --labels both name the labels: give one")
+        if self.path is not None:
+            files_of(self.path)
+        if not self.is_table and (self.drop or self.label is not None):
+            raise FileFormatError(
+                f"{self.name} has no columns to choose or drop: it is not a table"
+            )
+        if self.label is None and self.labels is None:
+            how = "name the column with --label" if self.is_table else "give --labels"
+            raise FileFormatError(f"{self.name} has no labels: {how}")
+
+    def identity(self) -> dict[str, Any]:
+        """Return what distinguishes these data and columns from others, for JSON."""
+        return {
+            "data": _fingerprint(self.data),
+            "labels": None if self.labels is None else _fingerprint(self.labels),
+            "columns": [self.label, list(self.drop), self.header],
+        }
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return the file, or the parquet files of a directory in a fixed order."""
+    if path.is_dir():
+        files = sorted(
+            file
+            for file in path.rglob("*")
+            if file.name.lower().endswith(PARQUET)
+            and not file.name.startswith(("_", "."))  # as in Spark and Arrow
+        )
+        if not files:
+            raise FileFormatError(f"{path} is a directory without parquet files")
+        return files
+    check_is_file(path)
+    name = path.name.lower()
+    if name.endswith(".npz"):
+        raise FileFormatError(
+            f"{path} cannot be read in pieces: save its arrays as npy files"
+        )
+    if not name.endswith((".npy", *tables.TEXT_TABLES, *PARQUET)):
+        raise FileFormatError(
+            f"{path} is of an unknown kind, expected {readers.KINDS}, or a directory "
+            "of parquet files"
+        )
+    return [path]
+
+
+def _fingerprint(data: Any) -> list[Any]:
+    """Return names, sizes and dates of files, or a checksum of some rows."""
+    if isinstance(data, str | Path):
+        path = Path(data)
+        with reading(path):
+            files = files_of(path) if path.is_dir() else [path]
+            facts = [(file, file.stat()) for file in files]
+        return [[str(f.absolute()), s.st_size, s.st_mtime_ns] for f, s in facts]
+    array = data if hasattr(data, "shape") else np.asarray(data)
+    chosen = np.linspace(0, len(array) - 1, COMPARED_ROWS).astype(np.int64)
+    rows = np.asarray(array[np.unique(chosen)])
+    content = repr(rows.tolist()).encode() if rows.dtype.hasobject else rows.tobytes()
+    return [str(array.dtype), list(array.shape), zlib.crc32(content)]
 
 
 class ArraySource:
@@ -48,9 +155,8 @@ class ArraySource:
         self.dtype = first.dtype
 
     def _open(self) -> Any:
-        return (
-            self._array if self._path is None else np.atleast_1d(read_npy(self._path))
-        )
+        path = self._path
+        return self._array if path is None else np.atleast_1d(read_npy(path))
 
     def _copy(self, start: int, stop: int) -> NDArray[Any]:
         whole = self._open()
@@ -66,7 +172,7 @@ class ArraySource:
         """Return some rows as float32 or float64, converted as for a fit in memory."""
         rows = self._copy(start, stop)
         if self._path is not None:
-            rows = as_rows(rows, self._path)
+            rows = readers.as_rows(rows, self._path)
         if rows.ndim != 2 or rows.dtype.kind not in "biuf":
             rows = check_features(rows, first_row=start)
         return rows if rows.dtype in (np.float32, np.float64) else rows.astype(float)
@@ -98,9 +204,7 @@ class Labels:
         if bool(kept["are_objects"]):
             self.classes = self.classes.astype(object)
         self.n_rows = int(self.counts.sum())
-        self.feature_names: list[str] | None = None
-        if "names" in kept:
-            self.feature_names = kept["names"].tolist()
+        self.feature_names = kept["names"].tolist() if "names" in kept else None
 
     def read(self, start: int, stop: int) -> NDArray[np.int64]:
         """Return the class numbers of some rows."""
@@ -215,9 +319,9 @@ def _copy_table(request: Request, spill: Spill) -> dict[str, Any]:
 
 def _table_pieces(request: Request) -> Iterator[Dataset]:
     """Read the rows of all files; the first one decides which columns are features."""
-    options = TableOptions(request.label, request.drop, request.header)
+    options = tables.TableOptions(request.label, request.drop, request.header)
     for path in files_of(Path(request.data)):
-        for piece in table_pieces(path, options):
+        for piece in tables.table_pieces(path, options):
             options = options._replace(features=piece.feature_names)
             yield piece
 
@@ -229,14 +333,11 @@ def _number_labels(labels: Any, spill: Spill, n_rows: int) -> dict[str, Any]:
     with spill.writing(CODES) as stream:
         for values in _label_pieces(labels):
             n_labels += len(values)
-            if n_labels > n_rows:
-                break
             stream.write(numbering.add(values).data)
         if n_labels != n_rows:
-            more = "or more " if n_labels > n_rows else ""
             raise InvalidInputError(
                 f"X and y must have the same length: X has {n_rows} rows, y has "
-                f"{n_labels} {more}labels"
+                f"{n_labels} labels"
             )
     return numbering.classes()
 
@@ -246,13 +347,13 @@ def _label_pieces(labels: Any) -> Iterator[Any]:
     if isinstance(labels, str | Path):
         path = Path(labels)
         if path.suffix.lower() != ".npy":
-            yield from text_labels_of(path)
+            yield from readers.text_labels_of(path)
             return
         labels = read_npy(path)
     elif getattr(labels, "dtype", None) is None or not hasattr(labels, "ndim"):
         labels = np.asarray(labels)
-    for start in range(0, len(labels), LABEL_ROWS):
-        yield labels[start : start + LABEL_ROWS]
+    for start in range(0, len(labels), readers.LABEL_ROWS):
+        yield labels[start : start + readers.LABEL_ROWS]
 
 
 class _LabelNumbering:
@@ -269,11 +370,8 @@ class _LabelNumbering:
         """Return numbers for labels, given as an array or, from text, as a list."""
         if isinstance(values, list):
             self._is_text = True
-            distinct, coded = np.unique(np.array(values), return_inverse=True)
-        else:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # a short piece may repeat no label
-                distinct, coded = encode_labels(values, None)
+            values = np.array(values)
+        distinct, coded = encode_labels(values, None)
         numbers = self._numbers
         is_new = [label not in numbers for label in distinct.tolist()]
         if any(is_new):
@@ -298,7 +396,7 @@ class _LabelNumbering:
             )
         labels = np.concatenate(self._parts)
         if self._is_text:
-            labels = labels_from_text(labels.tolist())
+            labels = tables.labels_from_text(labels.tolist())
         # Labels that were read as text may turn out to be numbers only now.
         classes, place = encode_labels(labels, None)
         are_objects = classes.dtype.kind == "O"

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own)
 
 from structsmooth.bayes_error.bounds import BayesErrorBounds, bounds_of_sample
-from structsmooth.cluster.clusterers import resolve_n_clusters
+from structsmooth.cluster.clusterers import kmeans_sample_size, resolve_n_clusters
 from structsmooth.cluster.regions import Regions, merge_small, resolve_min_size
 from structsmooth.errors import SampledClustersWarning
 from structsmooth.io.codec import arrays_from_lists, bounds_from_arrays
@@ -24,7 +24,6 @@ from structsmooth.reduce import reduce_linearly
 from structsmooth.settings import check_settings
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.spark import stages
-from structsmooth.spark.columns import check_rows, features_array, label_values
 from structsmooth.spark.model import SparkStructuralSmootherModel
 from structsmooth.spark.params import SmootherParams
 from structsmooth.structure import Structure
@@ -77,11 +76,11 @@ class SparkStructuralSmoother(
         features, label = self.getFeaturesCol(), self.getLabelCol()
         id_column = self.getOrDefault("idCol")
         rows = dataset.select(
-            features_array(dataset, features).alias("x"),
-            label_values(dataset, label).alias("y"),
+            stages.features_array(dataset, features).alias("x"),
+            stages.label_values(dataset, label).alias("y"),
             *([F.col(id_column).alias("id")] if id_column else []),
         )
-        n_rows, n_features, classes = check_rows(rows, features, label)
+        n_rows, n_features, classes = stages.check_rows(rows, features, label)
         settings = smoother.get_params(deep=False)
         check_settings(settings, len(classes), (n_rows, n_features))
 
@@ -95,14 +94,14 @@ class SparkStructuralSmoother(
         n_clusters = resolve_n_clusters(
             smoother.n_clusters, n_rows, len(classes), smoother.clusterer
         )
-        assigner = stages.fit_assigner(
-            rows,
-            n_rows,
-            smoother.clusterer,
-            n_clusters,
-            self.getMaxIter(),
-            smoother.random_state,
-        )
+        # The sample for clustering has the same size as in memory.
+        share = kmeans_sample_size(n_rows, n_clusters) / n_rows
+        options = {
+            "k": n_clusters,
+            "maxIter": self.getMaxIter(),
+            "seed": self.getSeed(),
+        }
+        assigner = stages.fit_assigner(rows, smoother.clusterer, share, **options)
         find_cluster = stages.on_features(assigner.assign, "int")
         rows = rows.withColumn("cluster", find_cluster("x"))
         rows = rows.persist(StorageLevel.MEMORY_AND_DISK)

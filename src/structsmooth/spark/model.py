@@ -9,32 +9,16 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from pyspark.ml import Model
+from pyspark.ml import Model, util
 from pyspark.ml.functions import array_to_vector
-from pyspark.ml.util import (
-    DefaultParamsReader,
-    DefaultParamsWriter,
-    MLReadable,
-    MLReader,
-    MLWritable,
-    MLWriter,
-)
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own)
 
 from structsmooth.errors import FileFormatError
-from structsmooth.io.codec import (
-    arrays_from_lists,
-    arrays_to_lists,
-    decision_from_arrays,
-    decision_to_arrays,
-    structure_from_arrays,
-    structure_to_arrays,
-)
+from structsmooth.io import codec
 from structsmooth.smoother import StructuralSmoother
-from structsmooth.spark.columns import features_array, label_values
 from structsmooth.spark.params import SmootherParams
-from structsmooth.spark.stages import on_features
+from structsmooth.spark.stages import features_array, label_values, on_features
 
 FORMAT, FORMAT_VERSION = "structsmooth.spark", 2
 
@@ -43,7 +27,9 @@ def _fitted(name: str, doc: str) -> Any:
     return property(lambda model: getattr(model._smoother, name), doc=doc)
 
 
-class SparkStructuralSmootherModel(Model, SmootherParams, MLReadable, MLWritable):
+class SparkStructuralSmootherModel(
+    Model, SmootherParams, util.MLReadable, util.MLWritable
+):
     """What `SparkStructuralSmoother.fit` returns.
 
     ``transform`` adds the columns ``clusterCol``, ``strengthCol`` and, where there are
@@ -105,34 +91,34 @@ class SparkStructuralSmootherModel(Model, SmootherParams, MLReadable, MLWritable
         )
         return array_to_vector(soft)
 
-    def write(self) -> MLWriter:
+    def write(self) -> util.MLWriter:
         """Return a writer: parameters and fitted values as JSON, never pickle."""
         return _Writer(self)
 
     @classmethod
-    def read(cls) -> MLReader:
+    def read(cls) -> util.MLReader:
         """Return a reader."""
         return _Reader(cls)
 
 
-class _Writer(MLWriter):
+class _Writer(util.MLWriter):
     def __init__(self, model: SparkStructuralSmootherModel) -> None:
         super().__init__()
         self._model = model
 
     def saveImpl(self, path: str) -> None:  # noqa: N802 (Spark's name)
-        DefaultParamsWriter.saveMetadata(self._model, path, self.sc)
+        util.DefaultParamsWriter.saveMetadata(self._model, path, self.sc)
         text = _to_json(self._model._smoother)
         self.sc.parallelize([text], 1).saveAsTextFile(os.path.join(path, "data"))
 
 
-class _Reader(MLReader):
+class _Reader(util.MLReader):
     def __init__(self, cls: type[SparkStructuralSmootherModel]) -> None:
         super().__init__()
         self._cls = cls
 
     def load(self, path: str) -> SparkStructuralSmootherModel:
-        metadata = DefaultParamsReader.loadMetadata(path, self.sc)
+        metadata = util.DefaultParamsReader.loadMetadata(path, self.sc)
         plain = json.loads(self.sc.textFile(os.path.join(path, "data"), 1).first())
         if plain.get("format") != FORMAT or plain["version"] > FORMAT_VERSION:
             raise FileFormatError(
@@ -140,19 +126,19 @@ class _Reader(MLReader):
             )
         model = self._cls.of(_from_json(plain))
         model._resetUid(metadata["uid"])
-        DefaultParamsReader.getAndSetParams(model, metadata)
+        util.DefaultParamsReader.getAndSetParams(model, metadata)
         return model
 
 
 def _to_json(smoother: StructuralSmoother) -> str:
-    arrays = structure_to_arrays(smoother.structure_)
-    arrays |= decision_to_arrays(smoother.decision_)
+    arrays = codec.structure_to_arrays(smoother.structure_)
+    arrays |= codec.decision_to_arrays(smoother.decision_)
     return json.dumps(
         {
             "format": FORMAT,
             "version": FORMAT_VERSION,
             "settings": smoother.get_params(deep=False),
-            "arrays": arrays_to_lists(arrays),
+            "arrays": codec.arrays_to_lists(arrays),
         }
     )
 
@@ -161,9 +147,11 @@ def _from_json(plain: dict[str, Any]) -> StructuralSmoother:
     smoother = StructuralSmoother(**plain["settings"])
     if plain["version"] == 1:
         return _from_first_format(smoother, plain)
-    arrays = arrays_from_lists(plain["arrays"])
-    structure = structure_from_arrays(arrays)
-    return smoother.fit_structure(structure, decision_from_arrays(arrays, structure))
+    arrays = codec.arrays_from_lists(plain["arrays"])
+    structure = codec.structure_from_arrays(arrays)
+    return smoother.fit_structure(
+        structure, codec.decision_from_arrays(arrays, structure)
+    )
 
 
 def _from_first_format(
@@ -190,7 +178,9 @@ def _from_first_format(
     pairs, counts = list(chain(*pairs)), list(chain(*counts))
     arrays["bounds_pairs"] = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     arrays["bounds_counts"] = counts
-    structure = structure_from_arrays({k: np.asarray(v) for k, v in arrays.items()})
+    structure = codec.structure_from_arrays(
+        {k: np.asarray(v) for k, v in arrays.items()}
+    )
     decided = smoother.fit_structure(structure).decision_
     strengths = np.array(plain["strengths"])
     alpha = float(structure.cluster_weights @ strengths)

@@ -35,20 +35,12 @@ class SmootherParams(HasFeaturesCol, HasLabelCol, HasMaxIter, HasSeed):
 
     clusterCol = _param("clusterCol", TEXT, "output column: number of the cluster")
     strengthCol = _param("strengthCol", TEXT, "output column: smoothing strength")
-    softLabelCol = _param(
-        "softLabelCol", TEXT, "output column: class probabilities, if there are labels"
-    )
-    idCol = _param(
-        "idCol",
-        TEXT,
-        "column that orders the rows, for data with equal distances, or ''",
-    )
+    softLabelCol = _param("softLabelCol", TEXT, "output column: class probabilities")
+    idCol = _param("idCol", TEXT, "column that decides between equal distances, or ''")
     alpha = _param("alpha", _or_text(NUMBER), "mean strength, 'auto' or 'cautious'")
     beta = _param("beta", _or_text(NUMBER), "slope, 'auto' or 'cautious'")
     reducer = _param("reducer", TEXT, "pca, scaled-pca or none")
-    nComponents = _param(
-        "nComponents", INTEGER, "principal components, 0 for automatic"
-    )
+    nComponents = _param("nComponents", INTEGER, "components kept, 0 for automatic")
     clusterer = _param("clusterer", TEXT, "kmeans or gmm")
     nClusters = _param("nClusters", _or_text(INTEGER), "number of clusters, or 'auto'")
     minClusterSize = _param(
@@ -61,9 +53,7 @@ class SmootherParams(HasFeaturesCol, HasLabelCol, HasMaxIter, HasSeed):
     confidence = _param("confidence", NUMBER, "level of intervals")
     shrink = _param("shrink", FLAG, "shrink the clusters' Bayes errors")
     maxClusterRows = _param(
-        "maxClusterRows",
-        INTEGER,
-        "the bounds of a larger cluster come from a sample of about this many rows",
+        "maxClusterRows", INTEGER, "larger clusters are sampled for their bounds"
     )
 
     def __init__(self, *args: Any) -> None:
