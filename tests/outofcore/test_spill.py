@@ -120,7 +120,7 @@ def test_killed_between_trees_it_builds_only_those_that_are_missing(
 def test_other_data_or_settings_do_not_resume(tmp_path, files, monkeypatch):
     X, y = blobs(1000, 3)
     path, labels = files(X, y)
-    monkeypatch.setattr(fit, "bound_regions", raise_stop)
+    monkeypatch.setattr(stages, "bound_regions", raise_stop)
     with pytest.raises(StopError):
         fit_out_of_core(path, tmp_path / "o", labels=labels)
     with pytest.raises(OutputError, match="unfinished fit with other settings"):
@@ -136,7 +136,7 @@ def test_more_threads_or_memory_are_no_other_fit(tmp_path, files, monkeypatch):
     X, y = blobs(1000, 3)
     path, labels = files(X, y)
     settings = StructuralSmoother()  # without a seed: that of the first run is kept
-    monkeypatch.setattr(fit, "bound_regions", raise_stop)
+    monkeypatch.setattr(stages, "bound_regions", raise_stop)
     with pytest.raises(StopError):
         fit_out_of_core(path, tmp_path / "o", labels=labels, max_memory="3GB")
     monkeypatch.undo()

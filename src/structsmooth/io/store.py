@@ -138,11 +138,10 @@ def _check_structure(structure: Structure) -> None:
     assigner: Any = regions.assigner
     n_features, n_classes = structure.n_features, structure.n_classes
     n_samples, n_regions = len(regions.labels), len(regions.centers)
-    n_reduced = n_features
-    if reduction.components is not None:
-        n_reduced = len(reduction.components)
+    components = reduction.components
+    n_reduced = n_features if components is None else len(components)
     shapes: list[tuple[NDArray[Any] | None, tuple[int, ...]]] = [
-        (reduction.components, (n_reduced, n_features)),
+        (components, (n_reduced, n_features)),
         (reduction.center, (n_features,)),
         (reduction.scale, (n_features,)),
         (regions.centers, (n_regions, n_reduced)),
