@@ -74,10 +74,10 @@ def test_up_to_32_features_the_whole_fit_is_that_of_memory(
 
 
 def test_the_sample_for_clustering_is_that_of_memory(files, tmp_path, monkeypatch):
-    import structsmooth.cluster.regions
+    import structsmooth.cluster.clusterers
 
     for name, rows in (("FULL_KMEANS", 500), ("BATCH_SAMPLE", 700)):
-        monkeypatch.setattr(structsmooth.cluster.regions, name, rows)
+        monkeypatch.setattr(structsmooth.cluster.clusterers, name, rows)
     X, y = blobs(20_000, 4)
     settings = StructuralSmoother(n_clusters=8, random_state=1)
     path, labels = files(X, y)

@@ -67,9 +67,8 @@ def write_labels(
 ) -> None:
     """Write the smoothed labels of the rows of a result, or of new rows."""
     from structsmooth.errors import FileFormatError
-    from structsmooth.io.labelfiles import label_columns, write_columns
     from structsmooth.io.readers import read_dataset
-    from structsmooth.io.results import read_result
+    from structsmooth.io.results import label_columns, read_result, write_columns
 
     smoother, coded, summary = read_result(result)
     X = None

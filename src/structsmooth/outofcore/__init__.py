@@ -7,6 +7,6 @@ from __future__ import annotations
 
 from structsmooth.outofcore.fit import fit_out_of_core
 from structsmooth.outofcore.plan import memory_limit
-from structsmooth.outofcore.request import Request
+from structsmooth.outofcore.sources import Request
 
 __all__ = ["Request", "fit_out_of_core", "memory_limit"]

@@ -6,15 +6,12 @@ import contextlib
 import numbers
 import os
 import re
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from structsmooth.errors import InvalidInputError
 
-_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_BINARY = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 # Numbers in a block. Sums are taken block by block, so the size of a block depends on
 # the width of the data only: another memory limit gives the same bits.
 BLOCK_NUMBERS = 2**20
@@ -33,8 +30,9 @@ def parse_size(size: Any) -> int:
         return int(size)
     if isinstance(size, str):
         found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([KMGT]?)(I?)B?\s*", size.upper())
-        if found and (not found[3] or found[2]):
-            number = int(float(found[1]) * (_BINARY if found[3] else _UNITS)[found[2]])
+        if found and (found[2] or not found[3]):
+            base = 1024 if found[3] else 1000
+            number = int(float(found[1]) * base ** " KMGT".index(found[2] or " "))
             if number > 0:
                 return number
     raise InvalidInputError(
@@ -65,16 +63,7 @@ def memory_limit(max_memory: int | str | None) -> int:
 
 def peak_memory() -> int:
     """Return the largest resident memory that this process has had, 0 if unknown."""
-    peak = _proc_memory("VmHWM")
-    if peak:
-        return peak
-    try:
-        import resource
-    except ImportError:
-        return 0
-    # This peak includes the process from before it became Python.
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
+    return _proc_memory("VmHWM")
 
 
 def _proc_memory(field: str) -> int:
@@ -88,9 +77,8 @@ def _proc_memory(field: str) -> int:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a memory limit allows.
+    """What a memory limit allows: of ``limit`` bytes, ``free`` are left for rows.
 
-    The process may have ``limit`` bytes resident, of which ``free`` are left for rows.
     A piece is what is read at once, and consists of blocks that are computed with.
     """
 
@@ -105,7 +93,7 @@ class Plan:
         block_rows = max(LEAST_BLOCK_ROWS, BLOCK_NUMBERS // n_features)
         # As they are in the file, as floating-point numbers, centered, and reduced.
         row_bytes = 4 * 8 * n_features + 64
-        taken = (_proc_memory("VmRSS") or peak_memory() or RESERVE) + RESERVE
+        taken = (_proc_memory("VmRSS") or RESERVE) + RESERVE
         free = limit - taken
         if free < 3 * block_rows * row_bytes:
             needed = taken + 3 * block_rows * row_bytes

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from structsmooth.bayes_error.bounds import BayesErrorBounds
 from structsmooth.bayes_error.ranking import order_of_regions, says_little
 from structsmooth.bayes_error.shrinkage import shrink_bounds
-from structsmooth.io.store import versions
+from structsmooth.io.store import settings_of, versions
 from structsmooth.report.checks import make_checks
 from structsmooth.report.drawing import overlap_of_classes
 from structsmooth.report.model import ClassCounts, ClassRow, ClusterRow, Pairs, Report
@@ -66,16 +66,11 @@ def build_report(
         checks=checks,
         classes=tuple(map(ClassRow, names, sizes, crossing.tolist())),
         clusters=_clusters(smoother),
-        pairs=_pairs(whole),
+        pairs=pairs_of(whole),
         map=None if view is None else _map(view),
         samples=() if view is None else _samples(view),
         unranked="" if view is None else _unranked(view),
-        settings={
-            key: value
-            if isinstance(value, str | int | float | bool | None)
-            else repr(value)
-            for key, value in smoother.get_params(deep=False).items()
-        },
+        settings=settings_of(smoother),
         versions=dict(fit_versions or today),
         made_with=today["structsmooth"],
         notes=tuple(notes),
@@ -95,7 +90,7 @@ def _clusters(smoother: StructuralSmoother) -> tuple[ClusterRow, ...]:
         inside = smoother.sample_strengths_[members[cluster]]
         least, most = np.quantile(inside, (0.1, 0.9)).tolist()
         low, high = bounds.upper_interval
-        classes = _most_first(np.arange(len(bounds.class_counts)), bounds.class_counts)
+        classes = most_first(np.arange(len(bounds.class_counts)), bounds.class_counts)
         rows.append(
             ClusterRow(
                 cluster=cluster,
@@ -113,13 +108,13 @@ def _clusters(smoother: StructuralSmoother) -> tuple[ClusterRow, ...]:
                 strength_range=(least, most),
                 differs=bool((center < low or center > high) and not little[cluster]),
                 says_little=bool(little[cluster]),
-                pairs=_pairs(bounds),
+                pairs=pairs_of(bounds),
             )
         )
     return tuple(rows)
 
 
-def _most_first(classes: NDArray[np.int64], counts: NDArray[Any]) -> ClassCounts:
+def most_first(classes: NDArray[np.int64], counts: NDArray[Any]) -> ClassCounts:
     """Return the classes that occur, with their counts."""
     order = np.argsort(-counts, kind="stable")
     order = order[counts[order] > 0]
@@ -136,7 +131,7 @@ def _describe(classes: ClassCounts, n_rows: int, names: NDArray[Any]) -> str:
     return ", ".join(shown + more)
 
 
-def _pairs(bounds: BayesErrorBounds) -> Pairs:
+def pairs_of(bounds: BayesErrorBounds) -> Pairs:
     """Return the pairs of classes that tree edges join, most edges first."""
     order = np.argsort(-bounds.crossing_counts, kind="stable")
     first, second = bounds.crossing_pairs[order].T.tolist()
@@ -174,7 +169,7 @@ def _samples(view: View) -> tuple[dict[str, Any], ...]:
             "label": int(view.ambiguous_classes[i]),
             "ambiguity": round(float(view.ambiguity[i]), 4),
             "ambiguity_around": round(float(view.ambiguity_around[i]), 4),
-            "neighbors": _most_first(*np.unique(near[near >= 0], return_counts=True)),
+            "neighbors": most_first(*np.unique(near[near >= 0], return_counts=True)),
             "picture": None if picture < 0 else png_uri(view.pictures[picture]),
         }
         for i, (near, picture) in enumerate(
