@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks import peers
 from benchmarks.cases import TREES, blobs
 from benchmarks.clock import seconds
-from structsmooth.bayes_error.bounds import TASKS_PER_JOB
+from structsmooth.bayes_error.regions import TASKS_PER_JOB
 from structsmooth.support.parallel import side_by_side
 
 
@@ -51,7 +51,7 @@ def run_threads():
     def several(clusters):
         return [peers.ours(X) for X in clusters]
 
-    def over(n_jobs):  # as `structsmooth.bayes_error.bounds` does
+    def over(n_jobs):  # as `structsmooth.bayes_error.regions` does
         n_tasks = TASKS_PER_JOB * n_jobs
         tasks = [many[start::n_tasks] for start in range(n_tasks)]
         list(side_by_side(several, tasks, n_jobs))

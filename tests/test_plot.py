@@ -61,11 +61,9 @@ def test_figures_are_drawn_on_the_axes_given_and_returned(fitted, draw):
 @pytest.mark.parametrize(
     "draw", [plot_map, plot_strengths, plot_class_overlap, plot_clusters]
 )
-def test_a_smoother_that_is_not_fitted_or_axes_that_are_none_are_refused(fitted, draw):
+def test_a_smoother_that_is_not_fitted_is_refused(draw):
     with pytest.raises(ValueError, match="not fitted"):
         draw(StructuralSmoother())
-    with pytest.raises(InvalidInputError, match="ax must be matplotlib axes, got str"):
-        draw(fitted, ax="axes")
 
 
 def test_the_map_has_a_mark_for_each_row_in_the_color_of_its_class(fitted, overlapping):

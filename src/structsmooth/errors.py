@@ -23,16 +23,13 @@ class MissingPackageError(ImportError):
     """An optional package that is needed here and not installed."""
 
 
-def missing_package(
-    package: str, purpose: str, install: str | None = None
-) -> MissingPackageError:
+def missing_package(name: str, purpose: str, install: str = "") -> MissingPackageError:
     """Return the error that names a command to install a package.
 
-    The command names packages, not an extra of this one, so that it works beside a
-    checkout as well as beside a wheel.
+    It names no extra, so that it works beside a checkout as well as beside a wheel.
     """
-    command = f"pip install {install or package}"
-    return MissingPackageError(f"{purpose} needs {package}: {command}", name=package)
+    message = f"{purpose} needs {name}: pip install {install or name}"
+    return MissingPackageError(message, name=name)
 
 
 class StructsmoothWarning(UserWarning):

@@ -1,4 +1,4 @@
-"""Figures of a fitted smoother for papers and notebooks: axes in, axes out.
+"""Figures of a fitted smoother for papers and notebooks.
 
 Every function draws on the axes it is given, or on those of a new figure, and returns
 them. Color-blind readers can tell the colors apart.
@@ -15,14 +15,15 @@ from threadpoolctl import threadpool_limits
 
 from structsmooth.bayes_error.ranking import order_of_regions, says_little
 from structsmooth.errors import InvalidInputError, missing_package
-from structsmooth.report.palette import (
+from structsmooth.report.drawing import (
     FEW,
     OTHER,
     class_colors,
     order_of_classes,
     overlap_of_classes,
+    place_rows,
+    project,
 )
-from structsmooth.report.placement import place_rows, project
 from structsmooth.report.words import short
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.support.groups import rows_of_groups
@@ -36,7 +37,7 @@ except ImportError as error:
 
 __all__ = ["plot_class_overlap", "plot_clusters", "plot_map", "plot_strengths"]
 
-MARKERS = "o^sDvPX<>*"
+MARKERS = "o^sDvPX<>*"  # as many as there are colors
 TITLES = {
     "class": "classes",
     "bayes_error": "estimated Bayes error, %",
@@ -44,6 +45,7 @@ TITLES = {
 }
 BLUE, ORANGE = FEW[:2]
 THIN: dict[str, Any] = {"color": OTHER, "linewidth": 1.0}
+MARKS: Any = {"color": BLUE, "alpha": 0.75, "edgecolors": "white", "linewidths": 0.6}
 DASHED: dict[str, Any] = {"color": ORANGE, "linestyle": "--", "linewidth": 1.2}
 # Up to these numbers of classes, their names are written beside the cells of the heat
 # map, and the counts inside.
@@ -78,8 +80,6 @@ def plot_map(
 
     Parameters
     ----------
-    smoother : StructuralSmoother
-        Fitted.
     X : array-like, DataFrame or sparse matrix of shape (n, d), optional
         Rows to draw, those of the fit or others. Without them, each mark is a cluster,
         and its area shows the cluster's share of the rows.
@@ -88,8 +88,6 @@ def plot_map(
     color : {"class", "bayes_error", "strength"}, default="class"
         What the colors show. Of more than ten classes, the eight that overlap most have
         a color of their own. A cluster has the color of its largest class.
-    ax : matplotlib axes, optional
-        Where to draw; by default on a new figure.
     max_rows : int, default=10000
         Of more rows, this many are chosen at random, always the same ones.
     size : float, optional
@@ -98,20 +96,6 @@ def plot_map(
         For Bayes errors and strengths.
     legend : bool, default=True
         Whether to explain the colors.
-
-    Returns
-    -------
-    matplotlib axes
-        With the map.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from structsmooth import StructuralSmoother
-    >>> from structsmooth.plot import plot_map
-    >>> X, y = load_digits(return_X_y=True)
-    >>> smoother = StructuralSmoother(random_state=0).fit(X, y)
-    >>> ax = plot_map(smoother, X, y, color="strength")
     """
     check_choice(color, "color", tuple(TITLES))
     max_rows = check_integer(max_rows, "max_rows", 1)
@@ -126,8 +110,8 @@ def plot_map(
         if X is None:
             weights = smoother.cluster_weights_
             positions, shown = project(smoother.structure_.regions.centers, weights)
-            largest = [b.class_counts.argmax() for b in smoother.cluster_bounds_]
-            classes = np.array(largest)
+            counts = np.array([b.class_counts for b in smoother.cluster_bounds_])
+            classes = counts.argmax(axis=1)
             errors = smoother.decision_.bayes_error_of_clusters(smoother.structure_)
             strengths = smoother.strengths_
             areas = np.asarray((size or 90.0) * weights * len(weights))
@@ -166,18 +150,6 @@ def plot_strengths(smoother: StructuralSmoother, *, ax: Axes | None = None) -> A
     line is uniform smoothing of the same mean. With ``regions="point"``, the vertical
     lines reach from the 10th to the 90th percentile of the strengths of a cluster's
     samples.
-
-    Parameters
-    ----------
-    smoother : StructuralSmoother
-        Fitted.
-    ax : matplotlib axes, optional
-        Where to draw; by default on a new figure.
-
-    Returns
-    -------
-    matplotlib axes
-        With the marks.
     """
     ax = _ready_axes(smoother, ax, (5.2, 4.0))
     errors, strengths = smoother.bayes_error_lower_, smoother.strengths_
@@ -191,22 +163,12 @@ def plot_strengths(smoother: StructuralSmoother, *, ax: Axes | None = None) -> A
             for rows in rows_of_groups(smoother.cluster_labels_)
         ]
         ax.vlines(errors, *np.transpose(spread), **THIN)
-    ax.scatter(
-        errors,
-        strengths,
-        s=45.0 * weights * len(weights),
-        color=BLUE,
-        alpha=0.75,
-        edgecolors="white",
-        linewidths=0.6,
-        label="clusters, area by rows",
-    )
+    areas = 45.0 * weights * len(weights)
+    ax.scatter(errors, strengths, areas, **MARKS, label="clusters, area by rows")
     ax.xaxis.set_major_formatter(_percent)
-    ax.set_xlabel("estimated Bayes error, lower bound, %")
-    ax.set_ylabel("smoothing strength")
+    ax.set(xlabel="estimated Bayes error, lower bound, %", ylabel=TITLES["strength"])
     ax.set_ylim(bottom=min(0.0, *ax.get_ylim()))
-    _finish(ax)
-    return ax
+    return _finish(ax)
 
 
 def plot_clusters(smoother: StructuralSmoother, *, ax: Axes | None = None) -> Axes:
@@ -217,29 +179,14 @@ def plot_clusters(smoother: StructuralSmoother, *, ax: Axes | None = None) -> Ax
     the bottom. Thick lines reach from the lower to the upper bound, thin ones from the
     low end of the lower bound's confidence interval to the high end of the upper
     bound's. The vertical line and band are those of all data.
-
-    Parameters
-    ----------
-    smoother : StructuralSmoother
-        Fitted.
-    ax : matplotlib axes, optional
-        Where to draw; by default on a new figure.
-
-    Returns
-    -------
-    matplotlib axes
-        With a line for each cluster, those that are hard for certain on top.
     """
     n_clusters = len(getattr(smoother, "cluster_bounds_", ()))
-    ax = _ready_axes(
-        smoother, ax, (5.6, float(np.clip(1.2 + 0.13 * n_clusters, 2.4, 9)))
-    )
+    height = float(np.clip(1.2 + 0.13 * n_clusters, 2.4, 9))
+    ax = _ready_axes(smoother, ax, (5.6, height))
     whole, clusters = smoother.bayes_error_bounds_, smoother.cluster_bounds_
     order = order_of_regions(clusters)[::-1]
-    lower, upper = (
-        smoother.bayes_error_lower_[order],
-        smoother.bayes_error_upper_[order],
-    )
+    lower = smoother.bayes_error_lower_[order]
+    upper = smoother.bayes_error_upper_[order]
     intervals = np.array([clusters[c].interval for c in order])
     little = says_little(clusters)[order]
     shades = np.where(little, OTHER, BLUE).tolist()
@@ -261,39 +208,16 @@ def plot_clusters(smoother: StructuralSmoother, *, ax: Axes | None = None) -> Ax
     ax.set_ylim(-0.8, n_clusters - 0.2)
     ax.set_xlim(left=0.0)
     ax.xaxis.set_major_formatter(_percent)
-    ax.set_xlabel("estimated Bayes error, %")
-    ax.set_ylabel("cluster")
-    _finish(ax)
-    return ax
+    ax.set(xlabel=TITLES["bayes_error"], ylabel="cluster")
+    return _finish(ax)
 
 
 def plot_class_overlap(
     smoother: StructuralSmoother, *, cluster: int | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw how often tree edges join each pair of classes.
+    """Draw how often tree edges join each pair of classes, in one cluster or in all.
 
-    Parameters
-    ----------
-    smoother : StructuralSmoother
-        Fitted.
-    cluster : int, optional
-        Count in this cluster only; by default in all.
-    ax : matplotlib axes, optional
-        Where to draw; by default on a new figure.
-
-    Returns
-    -------
-    matplotlib axes
-        With the heat map. If there are more than 12 classes, they are ordered so that
-        those that overlap are neighbors.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from structsmooth import StructuralSmoother
-    >>> from structsmooth.plot import plot_class_overlap
-    >>> smoother = StructuralSmoother(random_state=0).fit(*load_digits(return_X_y=True))
-    >>> ax = plot_class_overlap(smoother, cluster=0)
+    More than 12 classes are ordered so that those that overlap are neighbors.
     """
     ax = _ready_axes(smoother, ax, (5.4, 4.6))
     whole = smoother.bayes_error_bounds_
@@ -344,14 +268,9 @@ def _draw_classes(
     gray = ~np.isin(classes, own)
     if gray.any():
         draw(gray, c=OTHER, alpha=0.5, label=f"{len(names) - len(own)} others")
-    for place, number in enumerate(own):
-        draw(
-            classes == number,
-            c=colors[number],
-            marker=MARKERS[place % len(MARKERS)],
-            alpha=0.8,
-            label=names[number],
-        )
+    for number, marker in zip(own, MARKERS, strict=False):
+        style = {"c": colors[number], "marker": marker, "label": names[number]}
+        draw(classes == number, alpha=0.8, **style)
     if legend:
         scale = float(6.0 / np.sqrt(areas.mean()))
         ax.legend(**BESIDE, handletextpad=0.2, markerscale=scale)
@@ -364,11 +283,6 @@ def _ready_axes(
     check_is_fitted(smoother, "sample_strengths_")
     if ax is None:
         _, ax = plt.subplots(figsize=size, layout="constrained")
-    if not hasattr(ax, "scatter"):
-        raise InvalidInputError(
-            f"ax must be matplotlib axes, got {type(ax).__name__} (of several axes, "
-            "pass one)"
-        )
     return ax
 
 
@@ -383,7 +297,8 @@ def _percent(value: float, _position: Any = None) -> str:
     return f"{100 * value:.10g}"
 
 
-def _finish(ax: Axes) -> None:
+def _finish(ax: Axes) -> Axes:
     """Put a legend above the axes, and remove lines that carry no information."""
     ax.legend(**ABOVE, ncols=3, columnspacing=1.2)
     ax.spines[["top", "right"]].set_visible(False)
+    return ax

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from structsmooth.bayes_error.bounds import check_confidence
 from structsmooth.cluster.clusterers import check_clusterer, takes_weights
 from structsmooth.reduce import check_reducer, reducer_takes_weights
 from structsmooth.strengths.solve import resolve_alpha_beta
@@ -16,6 +15,7 @@ from structsmooth.support.validation import (
     check_flag,
     check_integer,
     check_n_jobs,
+    check_share,
 )
 
 CHOICES = {
@@ -61,7 +61,7 @@ def check_settings(
     )
     for name, choices in CHOICES.items():
         check_choice(settings[name], name, choices)
-    check_confidence(settings["confidence"])
+    check_share(settings["confidence"], "confidence")
     for name in FLAGS:
         check_flag(settings[name], name)
     if settings["n_neighbors"] != "auto":

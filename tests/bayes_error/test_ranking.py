@@ -69,19 +69,19 @@ def test_no_sample_comes_from_a_cluster_that_says_little(seen):
     smoother, view = seen
     report = build_report(smoother, view)
     sizes = np.array([bounds.n_samples for bounds in smoother.cluster_bounds_])
-    clusters = np.array([sample.cluster for sample in report.samples])
+    clusters = np.array([sample["cluster"] for sample in report.samples])
     assert len(clusters) > 100
     assert sizes[clusters[:20]].min() >= FEW_ROWS
     assert not says_little(smoother.cluster_bounds_)[clusters].any()
     shown = [sample["row"] for sample in page_data(report)["samples"]]
-    assert shown == [sample.row for sample in report.samples]
+    assert shown == [sample["row"] for sample in report.samples]
 
 
 def test_samples_are_in_the_order_of_the_mean_around_them(seen):
     report = build_report(*seen)
-    keys = [(s.ambiguity_around, s.ambiguity, -s.row) for s in report.samples]
+    keys = [(s["ambiguity_around"], s["ambiguity"], -s["row"]) for s in report.samples]
     assert keys == sorted(keys, reverse=True)
-    assert all(sum(count for _, count in s.neighbors) == 10 for s in report.samples)
+    assert all(sum(count for _, count in s["neighbors"]) == 10 for s in report.samples)
 
 
 def test_the_report_says_which_rows_are_not_ranked_and_why(seen):

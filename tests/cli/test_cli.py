@@ -195,7 +195,7 @@ UNUSABLE, UNWRITABLE, USAGE = 3, 4, 2
         (["fit", "d.npz", "-o", "o", "--label", "z"], USAGE, "no array 'z'"),
         (["fit", "nan.npz", "-o", "o"], UNUSABLE, "NaN in row 3, column 1"),
         (["fit", "one.npz", "-o", "o"], UNUSABLE, "only one class"),
-        (["fit", "d.npz", "-o", "d.npz"], UNWRITABLE, "it is a file, expected"),
+        (["fit", "d.npz", "-o", "d.npz"], UNWRITABLE, "is not a directory"),
         (["fit", "d.npz", "-o", "full"], UNWRITABLE, "it holds other files"),
         (["fit", "d.npz", "-o", "d.npz/o"], UNWRITABLE, "cannot write"),
         (["labels", "full", "-o", "l.csv"], UNUSABLE, "not a result of"),

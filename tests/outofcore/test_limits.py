@@ -70,7 +70,7 @@ def test_bad_rows_and_labels_are_named(tmp_path, files):
         fit_out_of_core(X, tmp_path / "q", labels=np.zeros(1000))
     with pytest.raises(InvalidInputError, match="constant in every feature"):
         fit_out_of_core(np.ones((1000, 2)), tmp_path / "r", labels=y)
-    with pytest.raises(FileFormatError, match="X has no labels: give them"):
+    with pytest.raises(FileFormatError, match="X has no labels: give --labels"):
         fit_out_of_core(X, tmp_path / "s")
     (tmp_path / "e").mkdir()
     with pytest.raises(FileFormatError, match="without parquet files"):
@@ -181,7 +181,7 @@ def test_the_command_reads_in_pieces_what_exceeds_the_limit(tmp_path, files):
 def test_the_command_shows_the_table_and_exits_with_codes(tmp_path, files, monkeypatch):
     X, y = blobs(1000, 3)
     path, labels = files(X, y)
-    monkeypatch.setattr("structsmooth.outofcore.request.BASE_MEMORY", 10**15)
+    monkeypatch.setattr("structsmooth.outofcore.plan.BASE_MEMORY", 10**15)
     common = ["fit", str(path), "--labels", str(labels), "-o", str(tmp_path / "o")]
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -8,7 +8,7 @@ import pytest
 from oracles import assert_possible
 from rowfiles import assert_same, blobs, write_tables
 from structsmooth import StructuralSmoother, fit_out_of_core, solve_strengths
-from structsmooth.bayes_error.bounds import bounds_of_regions
+from structsmooth.bayes_error.regions import bounds_of_regions
 from structsmooth.errors import MergedClustersWarning
 from structsmooth.io.readers import read_dataset
 from structsmooth.outofcore import plan
@@ -74,10 +74,10 @@ def test_up_to_32_features_the_whole_fit_is_that_of_memory(
 
 
 def test_the_sample_for_clustering_is_that_of_memory(files, tmp_path, monkeypatch):
-    import structsmooth.cluster.regions
+    import structsmooth.cluster.clusterers
 
     for name, rows in (("FULL_KMEANS", 500), ("BATCH_SAMPLE", 700)):
-        monkeypatch.setattr(structsmooth.cluster.regions, name, rows)
+        monkeypatch.setattr(structsmooth.cluster.clusterers, name, rows)
     X, y = blobs(20_000, 4)
     settings = StructuralSmoother(n_clusters=8, random_state=1)
     path, labels = files(X, y)

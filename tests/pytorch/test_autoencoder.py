@@ -20,8 +20,11 @@ pytest.importorskip("torch")
 import torch
 
 from structsmooth.torch import Autoencoder
-from structsmooth.torch.networks import convolutional_network, initialize
-from structsmooth.torch.standardize import Standardization
+from structsmooth.torch.networks import (
+    Standardization,
+    convolutional_network,
+    initialize,
+)
 
 
 def small(n_components=4, **options):
@@ -92,7 +95,7 @@ def test_standardizes_by_feature_or_channel(rng, images):
 
 def test_standardizes_many_rows_part_by_part(rng, monkeypatch):
     X = rng.normal(size=(100, 3)) + 1e4
-    monkeypatch.setattr("structsmooth.torch.standardize._AT_ONCE", 20)
+    monkeypatch.setattr("structsmooth.torch.networks._AT_ONCE", 20)
     found = Standardization.fit(X, None)
     np.testing.assert_allclose(found.mean, X.mean(axis=0), rtol=1e-14)
     np.testing.assert_allclose(found.scale, X.std(axis=0), rtol=1e-10)

@@ -13,7 +13,6 @@ import torch
 from torch.utils.data import (
     DataLoader,
     Dataset,
-    IterableDataset,
     Subset,
     TensorDataset,
     random_split,
@@ -53,16 +52,6 @@ class InBatches(Mappings):
     def __getitems__(self, indices):
         self.n_fetches += 1
         return [self[index] for index in indices]
-
-
-class Stream(IterableDataset):
-    def __iter__(self):
-        return iter([(0.0, 0)])
-
-
-class Endless(Dataset):
-    def __getitem__(self, index):
-        return float(index), 0
 
 
 def check_all(loader, n_expected):
@@ -142,19 +131,17 @@ def test_one_strength_serves_all_samples():
 
 
 @pytest.mark.parametrize(
-    ("dataset", "strengths", "message"),
+    ("strengths", "message"),
     [
-        (plain(), STRENGTHS[:-1], r"each of the 20 items .* got shape \(19,\)"),
-        (plain(), np.zeros((N, 3)), r"each of the 20 items .* got shape \(20, 3\)"),
-        (plain(), STRENGTHS + 0.9, "strengths must lie between 0 and 1"),
-        (plain(), "auto", "strengths must be numbers, got str"),
-        (Stream(), STRENGTHS, "a length and items by number, got Stream"),
-        (Endless(), STRENGTHS, "a length and items by number, got Endless"),
+        (STRENGTHS[:-1], r"each of the 20 items .* got shape \(19,\)"),
+        (np.zeros((N, 3)), r"each of the 20 items .* got shape \(20, 3\)"),
+        (STRENGTHS + 0.9, "strengths must lie between 0 and 1"),
+        ("auto", "strengths must be numbers, got str"),
     ],
 )
-def test_what_does_not_fit_is_refused(dataset, strengths, message):
+def test_what_does_not_fit_is_refused(strengths, message):
     with pytest.raises(InvalidInputError, match=message):
-        SmoothedDataset(dataset, strengths)
+        SmoothedDataset(plain(), strengths)
 
 
 def test_items_that_cannot_carry_a_strength_are_refused():

@@ -244,7 +244,6 @@ def test_logits_may_change_after_the_loss():
 
 def test_no_second_buffer_in_the_shape_of_the_logits_is_allocated():
     logits, target, strengths = case((8, 20_000))
-    structural_cross_entropy(logits, target, strengths)  # compile
     with torch.profiler.profile(profile_memory=True) as profile:
         structural_cross_entropy(logits, target, strengths).backward()
     gained = [event.self_cpu_memory_usage for event in profile.events()]
@@ -595,7 +594,7 @@ TARGET = torch.tensor([0, 1, 2, 0])
             {"logits": torch.tensor(1.0)},
             "logits must be floating-point numbers of shape",
         ),
-        ({"reduction": "max"}, "reduction must be 'none', 'mean' or 'sum', got 'max'"),
+        ({"reduction": "max"}, "reduction must be one of"),
         ({"weight": torch.ones(4)}, "each of the 3 classes, got .4"),
         ({"weight": [1.0, 1.0, 1.0]}, "each of the 3 classes, got list"),
     ],

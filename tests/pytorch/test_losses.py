@@ -96,9 +96,6 @@ def test_validation_is_smoothed_if_asked_for(logits):
         (0.3, {"index": [0, 1, 2]}, "made with one strength for all"),
         (STRENGTHS, {"index": [0, 1, 5]}, "from 0 to 4, .* got 0 to 5"),
         (STRENGTHS, {"index": [0, 1, -1]}, "from 0 to 4, .* got -1 to 1"),
-        (STRENGTHS, {"index": [0.0, 1.0, 2.0]}, "one whole number for each sample"),
-        (STRENGTHS, {"index": [True, False, True]}, "one whole number for each sample"),
-        (STRENGTHS, {"index": [[0, 1, 2]]}, "one whole number for each sample"),
         (STRENGTHS, {"index": [0, 1]}, r"of shape \(3,\), got shape \(2,\)"),
     ],
 )
@@ -121,7 +118,6 @@ def test_training_is_never_silently_unsmoothed(logits, strengths, given, message
         ({"strengths": "auto"}, "strengths must be numbers, got str"),
         ({"reduction": "average"}, "reduction must be one of"),
         ({"ignore_index": 1.5}, "ignore_index must be a whole number"),
-        ({"weight": [1.0, 2.0]}, "weight must be a tensor"),
     ],
 )
 def test_settings_that_cannot_be_used_are_refused(options, message):
@@ -164,15 +160,6 @@ def test_strengths_move_with_the_module_and_are_its_own():
     assert StructuralCrossEntropyLoss(STRENGTHS).strengths.dtype == torch.float32
     exact = StructuralCrossEntropyLoss(torch.from_numpy(STRENGTHS))
     assert exact.strengths.dtype == torch.float64
-
-
-def test_repr_says_what_it_does():
-    shown = repr(StructuralCrossEntropyLoss(STRENGTHS, weight=torch.ones(4)))
-    assert "strengths=<5 of mean 0.2>, weight=<4 classes>" in shown
-    assert "reduction='mean', smooth_in_eval=False" in shown
-    assert "strengths=0.3, ignore_index=-1" in repr(
-        StructuralCrossEntropyLoss(0.3, ignore_index=-1)
-    )
 
 
 def test_the_module_compiles_without_a_break(logits):

@@ -21,7 +21,7 @@ from structsmooth.report.pictures import (
     make_pictures,
     png_uri,
 )
-from structsmooth.report.viewfile import load_view, save_view
+from structsmooth.report.view import load_view, save_view
 from structsmooth.report.words import (
     listed,
     number,
@@ -172,11 +172,7 @@ def test_a_view_of_an_earlier_version_counts_as_none(seen, tmp_path):
     save_view(seen[1], tmp_path / "view.npz")
     with np.load(tmp_path / "view.npz") as bundle:
         arrays = dict(bundle)
-    del arrays["ambiguity_around"]
-    np.savez(tmp_path / "view.npz", **arrays)
-    with pytest.raises(FileFormatError, match="damaged"):
-        load_view(tmp_path / "view.npz", 2, len(seen[0].strengths_))
-    del arrays["n_unranked"]
+    del arrays["n_unranked"], arrays["ambiguity_around"]
     np.savez(tmp_path / "view.npz", **arrays)
     assert load_view(tmp_path / "view.npz", 2, len(seen[0].strengths_)) is None
 

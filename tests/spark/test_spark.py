@@ -19,7 +19,7 @@ from structsmooth.errors import InvalidInputError, SampledClustersWarning
 from structsmooth.spark import (
     SparkStructuralSmoother,
     SparkStructuralSmootherModel,
-    workers,
+    stages,
 )
 from structsmooth.spark.model import _from_json, _to_json
 
@@ -198,9 +198,9 @@ def test_a_worker_killed_in_the_middle_changes_nothing(
     frame, data, monkeypatch, tmp_path
 ):
     marker = str(tmp_path / "killed")
-    original = workers.bounder
+    original = stages.bounder
     monkeypatch.setattr(
-        workers, "bounder", lambda *args: fatal_once(original(*args), marker)
+        stages, "bounder", lambda *args: fatal_once(original(*args), marker)
     )
     fitted = SparkStructuralSmoother(nClusters=6, maxIter=5).fit(frame)
     assert os.path.exists(marker)
@@ -219,7 +219,7 @@ def few(make_frame):
         ({"features": "null"}, "featuresCol='features' must be a column of"),
         (
             {"features": "if(row = 3, null, features)"},
-            "featuresCol='features' is null in 1 of 40 rows",
+            "featuresCol='features' is or holds null, NaN or infinity in 1 of 40",
         ),
         (
             {"label": "if(row < 5, null, label)"},
@@ -231,7 +231,7 @@ def few(make_frame):
         ),
         (
             {"features": "array(1.0d, if(row = 0, null, 2.0d))"},
-            "holds NaN, infinity or null in 1 of 40 rows",
+            "is or holds null, NaN or infinity in 1 of 40 rows",
         ),
         (
             {"features": "if(row = 9, array(1.0d), array(1.0d, 2.0d))"},

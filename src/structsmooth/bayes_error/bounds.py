@@ -21,7 +21,6 @@ then show where classes overlap more, but are no limit to what a classifier can 
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,12 +34,13 @@ from structsmooth.bayes_error.inequalities import (
     trivial_error,
     wilson_interval,
 )
-from structsmooth.errors import InvalidInputError, InvalidParameterError
+from structsmooth.errors import InvalidInputError
 from structsmooth.support.validation import (
     check_choice,
     check_codes,
     check_features,
     check_integer,
+    check_share,
     encode_labels,
 )
 
@@ -178,7 +178,7 @@ def bayes_error_bounds(
                 f"y has {len(coded)} labels"
             )
     check_choice(ties, "ties", ("index", "average"))
-    check_confidence(confidence)
+    check_share(confidence, "confidence")
     return region_bounds(
         features,
         coded,
@@ -187,15 +187,6 @@ def bayes_error_bounds(
         ties=ties,
         confidence=confidence,
     )
-
-
-def check_confidence(confidence: Any) -> float:
-    """Return the level of an interval if it is one."""
-    if not isinstance(confidence, numbers.Real) or not 0.0 < float(confidence) < 1.0:
-        raise InvalidParameterError(
-            f"confidence must be a number between 0 and 1, got {confidence!r}"
-        )
-    return float(confidence)
 
 
 def region_bounds(

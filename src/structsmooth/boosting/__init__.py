@@ -2,7 +2,7 @@
 
 `fit_smoothed` trains a classifier of any of them, on strengths or on probabilities of
 the classes. The other functions return the arguments for the library's own training
-function or its scikit-learn estimator. No library is imported before it is needed.
+function or estimator. No library is imported before it is needed.
 """
 
 from __future__ import annotations

@@ -15,14 +15,8 @@ from structsmooth.labels.forms import smooth_labels
 from structsmooth.support.validation import check_codes
 
 # All names under which the libraries take an objective.
-OBJECTIVE_NAMES = {
-    "app",
-    "application",
-    "loss",
-    "loss_function",
-    "objective",
-    "objective_type",
-}
+OBJECTIVE_NAMES = {"app", "application", "loss", "objective", "objective_type"}
+OBJECTIVE_NAMES |= {"loss_function"}  # CatBoost
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,22 +32,15 @@ class BoostingArguments:
 
     Attributes
     ----------
-    library, estimator_name : str
-        Name of the library's module, and of the class of `estimator`.
-    n_classes : int
-        Number of classes K.
     dataset : dict
-        Labels and, if there are any, weights: ``lightgbm.Dataset(X, **dataset)``,
-        ``xgboost.DMatrix(X, **dataset)``, ``catboost.Pool(X, **dataset)``.
+        Labels and weights, for ``lightgbm.Dataset``, ``xgboost.DMatrix`` or
+        ``catboost.Pool``.
     params, train_options : dict
-        Parameters for the library's ``train``, to be merged with others, and further
-        arguments of it.
-    estimator_params : dict
-        For the constructor of the estimator that `estimator` returns.
-    fit_options : dict
-        All arguments of its ``fit`` but X: y, weights, metric.
+        Parameters for the library's ``train``, and further arguments of it.
+    estimator_params, fit_options : dict
+        Arguments of the constructor and of ``fit`` of the estimator.
     raw_options : dict
-        Make ``predict`` of boosters and estimators return raw scores.
+        Arguments with which ``predict`` returns raw scores.
     initial_scores : ndarray of shape (K,) or None
         Scores that boosting starts from and that raw scores lack: the logarithm of
         the mean soft label. None where the library adds them itself.
@@ -71,11 +58,9 @@ class BoostingArguments:
     initial_scores: NDArray[np.float64] | None = None
 
     def estimator(self, **parameters: Any) -> Any:
-        """Return the library's estimator for these arguments, not yet fitted.
+        """Return the library's estimator with further parameters, not yet fitted.
 
-        Further parameters, such as ``learning_rate``, are passed to its constructor. It
-        may be a regressor, because most classifiers of the libraries take no soft
-        labels.
+        It may be a regressor, because most classifiers take no soft labels.
         """
         own = self.estimator_params
         for name, value in parameters.items():
@@ -95,28 +80,25 @@ class BoostingArguments:
         return kind(**{**parameters, **own})
 
     def hard_labels(self, y: ArrayLike) -> NDArray[Any]:
-        """Return class numbers of a validation set in the form that the library takes.
-
-        This is the same array, or one-hot rows for more than two classes in CatBoost.
-        """
+        """Return class numbers in the form that the library takes for validation."""
         if self.library == "catboost" and self.n_classes > 2:
             return smooth_labels(y, 0.0, self.n_classes).astype(np.float32)
         return check_codes(y, self.n_classes)
 
     def probabilities(self, raw_scores: ArrayLike) -> NDArray[np.float64]:
-        """Return the probability of each class, an (m, K) array, from raw scores.
+        """Return the (m, K) probabilities of the classes, given raw scores.
 
-        ``predict(X, **raw_options)`` of a trained model returns raw scores, of shape
-        (m, K), or (m,) for two classes.
+        Raw scores have the shape (m, K), or (m,) for two classes.
         """
         scores = np.asarray(raw_scores, dtype=np.float64)
-        if self.n_classes == 2 and scores.ndim == 1:
-            return np.column_stack([expit(-scores), expit(scores)])
-        if self.n_classes == 2 or scores.shape[1:] != (self.n_classes,):
-            shape = "(m,)" if self.n_classes == 2 else f"(m, {self.n_classes})"
+        columns = () if self.n_classes == 2 else (self.n_classes,)
+        if scores.ndim == 0 or scores.shape[1:] != columns:
+            shape = f"(m, {self.n_classes})" if columns else "(m,)"
             raise InvalidInputError(
                 f"raw_scores must have shape {shape}, got {scores.shape}"
             )
+        if self.n_classes == 2:
+            return np.column_stack([expit(-scores), expit(scores)])
         if self.initial_scores is not None:
             scores = scores + self.initial_scores
         return np.asarray(softmax(scores, axis=1))
@@ -124,15 +106,10 @@ class BoostingArguments:
     def standalone(self, model: Any) -> Any:
         """Return a trained LightGBM model as a booster that predicts probabilities.
 
-        Its leaves contain the initial scores and its objective is LightGBM's own, so
-        it can be saved, loaded and explained like any other. For two classes,
+        It can be saved, loaded and explained like any other. For two classes,
         ``predict`` returns the probability of the second. Boosters of XGBoost and
         CatBoost predict probabilities anyway.
         """
-        if self.library != "lightgbm":
-            raise InvalidInputError(
-                f"model must be one of LightGBM, got arguments for {self.library}"
-            )
         text = getattr(model, "booster_", model).model_to_string()
         library = import_library("lightgbm")
         if self.initial_scores is None:
@@ -140,8 +117,7 @@ class BoostingArguments:
         header, classes = "\nfeature_names=", f"num_class:{self.n_classes}"
         if "\nobjective=" in text.split(header)[0] or "\nis_linear=1" in text:
             raise InvalidInputError(
-                "model must be trained with the objective of these arguments and "
-                "without linear trees, got another one"
+                "model must be trained with these arguments, without linear trees"
             )
         text = text.replace(header, f"\nobjective=multiclass {classes}{header}", 1)
         booster = library.Booster(model_str=text)

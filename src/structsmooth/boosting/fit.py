@@ -18,18 +18,9 @@ from structsmooth.errors import InvalidInputError
 from structsmooth.support.validation import encode_as, encode_labels
 
 # The objectives of classifiers; those for soft labels take their place.
-OBJECTIVES = {
-    "binary",
-    "binary:logistic",
-    "cross_entropy",
-    "multi:softmax",
-    "multi:softprob",
-    "multiclass",
-    "softmax",
-    "CrossEntropy",
-    "Logloss",
-    "MultiClass",
-}
+OBJECTIVES = {"binary", "cross_entropy", "multiclass", "softmax"}  # LightGBM
+OBJECTIVES |= {"binary:logistic", "multi:softmax", "multi:softprob"}  # XGBoost
+OBJECTIVES |= {"CrossEntropy", "Logloss", "MultiClass"}  # CatBoost
 # LightGBM and XGBoost keep labels, here row numbers, as float32.
 MOST_SOFT_ROWS = 2**24
 
@@ -53,18 +44,14 @@ def fit_smoothed(
 
     Parameters
     ----------
-    estimator : estimator
-        An ``LGBMClassifier``, ``XGBClassifier`` or ``CatBoostClassifier``, whose
-        parameters are used; it is not changed.
+    estimator : LGBMClassifier, XGBClassifier or CatBoostClassifier
+        Its parameters are used; it is not changed.
     X : array-like or DataFrame of shape (n, d)
         Features, of any kind that the library takes.
     y : array-like of shape (n,) or None
-        Labels of any kind. May be None with soft labels; the classes are then the
-        numbers 0 to K - 1.
+        Labels of any kind; with None, which needs soft labels, they are 0 to K - 1.
     strengths : float or array-like of shape (n,), optional
         Probability mass that leaves a sample's own class, of all samples or of each.
-        `structsmooth.alpha_from_epsilon` converts the ``label_smoothing`` (epsilon) of
-        other libraries.
     n_classes : int, optional
         Number of classes K, if y has class numbers 0 to K - 1 of which some may not
         occur. By default the classes are the distinct labels in y.
@@ -77,32 +64,6 @@ def fit_smoothed(
         smoothed; they may be soft labels of shape (m, K).
     **fit_options
         Passed on to ``fit`` of the library.
-
-    Returns
-    -------
-    SmoothedModel
-        Fitted.
-
-    Examples
-    --------
-    >>> from lightgbm import LGBMClassifier
-    >>> from sklearn.datasets import load_iris
-    >>> from structsmooth import smooth_labels
-    >>> from structsmooth.boosting import fit_smoothed
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = fit_smoothed(LGBMClassifier(verbose=-1), X, y, strengths=0.1)
-    >>> model.predict(X[[0, 60]]), model.predict_proba(X).max().round(1)
-    (array([0, 1]), np.float64(0.9))
-
-    Versicolor and virginica are confused with each other, setosa is not:
-
-    >>> shares = [[0, 0.5, 0.5], [0, 0, 1], [0, 1, 0]]
-    >>> soft_labels = smooth_labels(y, 0.1, n_classes=3, spread=shares)
-    >>> model = fit_smoothed(
-    ...     LGBMClassifier(verbose=-1), X, y, soft_labels=soft_labels
-    ... )
-    >>> model.predict_proba(X[[60]]).round(1)
-    array([[0. , 0.9, 0.1]])
     """
     return SmoothedModel(estimator).fit(
         X,
@@ -121,31 +82,17 @@ class SmoothedModel(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    estimator : estimator
-        An ``LGBMClassifier``, ``XGBClassifier`` or ``CatBoostClassifier``, whose
-        parameters are used; it is not changed.
+    estimator : LGBMClassifier, XGBClassifier or CatBoostClassifier
+        Its parameters are used; it is not changed.
 
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
         The labels, sorted.
-    n_features_in_ : int
-        Number of features.
     model : estimator
         The fitted estimator of the library; it may be a regressor.
     arguments : BoostingArguments
         The arguments that it was trained with.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from structsmooth.boosting import SmoothedModel
-    >>> from xgboost import XGBClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> names = load_iris().target_names[y]
-    >>> model = SmoothedModel(XGBClassifier(n_estimators=10))
-    >>> model.fit(X, names, strengths=0.1).score(X, names) > 0.95
-    True
     """
 
     def __init__(self, estimator: Any) -> None:
@@ -174,11 +121,6 @@ class SmoothedModel(ClassifierMixin, BaseEstimator):
         if y is not None and n_classes is None:
             classes, y = encode_labels(y, None, owner="fit_smoothed")
             n_classes = len(classes)
-            if n_classes < 2:
-                raise InvalidInputError(
-                    "y must have labels of at least two classes, or class numbers with "
-                    f"n_classes, got {classes.tolist()}"
-                )
         labels = check_labels(y, strengths, n_classes, soft_labels, sample_weight)
         arguments = arguments_for(library, labels)
         if classes is None:
@@ -186,14 +128,12 @@ class SmoothedModel(ClassifierMixin, BaseEstimator):
         pairs: list[tuple[Any, Any]] = []
         if eval_set is not None:
             arguments, pairs = _validation(arguments, classes, eval_set)
-        for name in fit_options.keys() & arguments.fit_options.keys():
-            raise InvalidInputError(
-                f"{name} is set for soft labels and cannot be chosen, got "
-                f"{fit_options[name]!r}"
-            )
         model = arguments.estimator(**_parameters(self.estimator))
-        if pairs:
-            fit_options.update(_validation_options(model, pairs))
+        parameters = inspect.signature(model.fit).parameters
+        if pairs and "eval_X" in parameters:  # LightGBM 4.7 and later
+            fit_options["eval_X"], fit_options["eval_y"] = zip(*pairs, strict=True)
+        elif pairs:
+            fit_options["eval_set"] = pairs
         model.fit(X, **arguments.fit_options, **fit_options)
         self.model, self.arguments, self.classes_ = model, arguments, classes
         self.n_features_in_ = model.n_features_in_
@@ -227,16 +167,15 @@ def _validation(
     arguments: BoostingArguments, classes: NDArray[Any], eval_set: Any
 ) -> tuple[BoostingArguments, list[tuple[Any, Any]]]:
     """Return arguments that can measure validation sets, and the encoded sets."""
-    sets = eval_set if isinstance(eval_set, list) else [eval_set]
-    for pair in sets:
+    pairs: list[tuple[Any, Any]] = []
+    matrices: list[NDArray[Any]] = []
+    for pair in eval_set if isinstance(eval_set, list) else [eval_set]:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise InvalidInputError(
                 "eval_set must be a pair of features and labels or a list of such "
                 f"pairs, got {type(pair).__name__}"
             )
-    pairs: list[tuple[Any, Any]] = []
-    matrices: list[NDArray[Any]] = []
-    for rows, given in sets:
+        rows, given = pair
         if np.ndim(given) < 2 or np.shape(given)[1] == 1:
             codes = encode_as(classes, given, None, owner="eval_set", name="eval_set")
             labels = arguments.hard_labels(codes)
@@ -249,15 +188,9 @@ def _validation(
                 matrices.append(labels)
                 labels = -1.0 - np.arange(first, first + len(labels))
         pairs.append((rows, labels))
-    if matrices:
-        arguments = _measured_on(np.concatenate(matrices), arguments)
-    return arguments, pairs
-
-
-def _measured_on(
-    soft: NDArray[np.floating], arguments: BoostingArguments
-) -> BoostingArguments:
-    """Return arguments whose metric has the soft labels of validation sets."""
+    if not matrices:
+        return arguments, pairs
+    soft = np.concatenate(matrices)
     if len(soft) > MOST_SOFT_ROWS:
         raise InvalidInputError(
             f"eval_set must have at most {MOST_SOFT_ROWS} rows with soft labels, got "
@@ -266,24 +199,13 @@ def _measured_on(
     if arguments.library == "lightgbm":
         metric = replace(arguments.fit_options["eval_metric"], soft=soft)
         options = {**arguments.fit_options, "eval_metric": metric}
-        return replace(arguments, fit_options=options)
+        return replace(arguments, fit_options=options), pairs
     params = arguments.estimator_params | xgboost_metric(arguments.n_classes, soft)
-    return replace(arguments, estimator_params=params)
-
-
-def _validation_options(model: Any, pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
-    """Return validation sets under the names of the parameters of ``fit``."""
-    if "eval_X" not in inspect.signature(model.fit).parameters:
-        return {"eval_set": pairs}
-    features, labels = zip(*pairs, strict=True)  # LightGBM 4.7 and later
-    return {"eval_X": features, "eval_y": labels}
+    return replace(arguments, estimator_params=params), pairs
 
 
 def library_of(estimator: Any) -> str | None:
     """Return the name of the library that an estimator belongs to, if any."""
-    if hasattr(estimator, "get_params"):
-        for kind in type(estimator).__mro__:  # subclasses count as well
-            library = kind.__module__.partition(".")[0]
-            if library in RAW_OPTIONS:
-                return library
-    return None
+    kinds = type(estimator).__mro__  # because subclasses count as well
+    packages = [kind.__module__.partition(".")[0] for kind in kinds]
+    return next((name for name in packages if name in RAW_OPTIONS), None)

@@ -68,26 +68,13 @@ def negative_derivatives(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return gradient and Hessian of one row's log-likelihood, as CatBoost needs them.
 
-    CatBoost maximizes, so they are ``weight * (q - p)`` and ``weight * (p p' -
-    diag(p))``. Only the upper triangle of the Hessian is filled.
+    They are ``weight * (q - p)`` and ``weight * (p p' - diag(p))``, because CatBoost
+    maximizes.
     """
-    n_classes = len(scores)
-    gradient = np.empty(n_classes)
-    hessian = np.zeros((n_classes, n_classes))
-    largest = scores.max()
-    total = 0.0
-    for k in range(n_classes):
-        gradient[k] = math.exp(scores[k] - largest)
-        total += gradient[k]
-    for k in range(n_classes):
-        gradient[k] /= total
-    for k in range(n_classes):
-        for other in range(k, n_classes):
-            hessian[k, other] = weight * gradient[k] * gradient[other]
-        hessian[k, k] -= weight * gradient[k]
-    for k in range(n_classes):
-        gradient[k] = weight * (target[k] - gradient[k])
-    return gradient, hessian
+    p = np.exp(scores - scores.max())
+    p /= p.sum()
+    hessian = np.outer(weight * p, p) - np.diag(weight * p)
+    return weight * (target - p), hessian
 
 
 def cross_entropies(

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from structsmooth.errors import InvalidInputError
 from structsmooth.labels.forms import smooth_labels
 from structsmooth.support.validation import check_codes, check_integer, check_strengths
+from structsmooth.support.weights import check_sample_weight
 
 # How far the sum of a row of float32 probabilities may be from 1.
 TOLERANCE = 1e-5
@@ -79,13 +80,18 @@ def check_labels(
         codes = check_codes(y, n_classes)
     if len(codes) == 0:
         raise InvalidInputError("y must have at least one label, got none")
+    weights = None
+    if sample_weight is not None:
+        weights = check_sample_weight(sample_weight, codes)
+        # LightGBM drops weights of 1, so the objective must not expect them.
+        weights = None if np.all(weights.astype(np.float32) == 1.0) else weights
     return Labels(
         n_classes,
         codes,
         np.empty(0) if strengths is None else check_strengths(strengths, len(codes)),
         soft,
         strengths is not None and np.ndim(strengths) == 0,
-        None if sample_weight is None else _check_weights(sample_weight, len(codes)),
+        weights,
     )
 
 
@@ -93,18 +99,14 @@ def check_soft_labels(
     soft_labels: ArrayLike, n_classes: int | None, name: str = "soft_labels"
 ) -> NDArray[np.floating]:
     """Return soft labels as they are, if their rows are probabilities of K classes."""
-    try:
-        soft = np.asarray(soft_labels)
-        if soft.dtype not in (np.float32, np.float64):
-            soft = soft.astype(np.float64)
-    except (TypeError, ValueError):
-        raise InvalidInputError(f"{name} must be numbers") from None
-    columns = "K" if n_classes is None else n_classes
+    soft = np.asarray(soft_labels)
+    if soft.dtype not in (np.float32, np.float64):
+        soft = soft.astype(np.float64)
     wide = soft.ndim == 2 and soft.shape[1] >= 2
     if not wide or soft.shape[1] != (n_classes or soft.shape[1]):
         raise InvalidInputError(
-            f"{name} must have the shape (n, {columns}), one column for each class, "
-            f"got {soft.shape}"
+            f"{name} must have the shape (n, {n_classes or 'K'}), one column for each "
+            f"class, got {soft.shape}"
         )
     sums = soft.sum(axis=1, dtype=np.float64)
     # NaN fails both comparisons, and a sum of 1 excludes infinity.
@@ -117,22 +119,3 @@ def check_soft_labels(
             f"{sums[row]:g} in row {row}"
         )
     return np.ascontiguousarray(soft)
-
-
-def _check_weights(sample_weight: ArrayLike, n_rows: int) -> NDArray[np.float64] | None:
-    try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidInputError("sample_weight must be numbers") from None
-    if weights.shape != (n_rows,):
-        raise InvalidInputError(
-            f"sample_weight must have one value for each of the {n_rows} rows, got "
-            f"an array of shape {weights.shape}"
-        )
-    if not np.all((weights >= 0) & np.isfinite(weights)) or weights.sum() == 0:
-        raise InvalidInputError(
-            "sample_weight must be finite and not negative, with a sum above 0, got "
-            f"{weights.min():g} to {weights.max():g}"
-        )
-    # LightGBM drops weights of 1, so the objective must not expect them.
-    return None if np.all(weights.astype(np.float32) == 1.0) else weights

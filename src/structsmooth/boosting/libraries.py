@@ -29,19 +29,16 @@ def lightgbm_arguments(
     """Return the arguments with which LightGBM trains on soft labels.
 
     Two classes are trained with LightGBM's objective ``cross_entropy``. For more, the
-    objective is a function that reads class and strength, or the soft labels; rows are
-    not copied. It has the Hessian of the objective ``multiclass`` and starts from the
-    mean soft label, so without smoothing it equals that objective.
+    objective is a function that reads class and strength, or the soft labels; without
+    smoothing it equals the objective ``multiclass``.
 
     Parameters
     ----------
     y : array-like of shape (n,) or None
-        Class numbers 0 to K - 1, in the order of the rows of X. With soft labels, None
-        stands for the most probable classes; only metrics on training rows use them.
+        Class numbers 0 to K - 1. With soft labels, None stands for the most probable
+        classes; only metrics on training rows use them.
     strengths : float or array-like of shape (n,), optional
         Probability mass that leaves a sample's own class, of all samples or of each.
-        `structsmooth.alpha_from_epsilon` converts the ``label_smoothing`` (epsilon) of
-        other libraries.
     n_classes : int, optional
         Number of classes K, needed with strengths.
     soft_labels : array-like of shape (n, K), optional
@@ -49,34 +46,12 @@ def lightgbm_arguments(
     sample_weight : array-like of shape (n,), optional
         Weights, passed on in ``dataset`` and ``fit_options`` unless all are 1.
 
-    Returns
-    -------
-    BoostingArguments
-        Its ``estimator()`` is an ``LGBMRegressor``.
-
     Notes
     -----
     For more than two classes, neither ``predict`` nor the metrics of LightGBM know the
     initial scores. Therefore validation sets are measured by the metric in
     ``train_options`` and ``fit_options``, on hard labels, and predictions go through
     ``probabilities`` or come from a model made by ``standalone``.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from structsmooth.boosting import lightgbm_arguments
-    >>> X, y = load_iris(return_X_y=True)
-    >>> arguments = lightgbm_arguments(y, 0.1, n_classes=3)
-    >>> model = arguments.estimator(num_leaves=4, verbose=-1)
-    >>> model = model.fit(X, **arguments.fit_options)
-    >>> scores = model.predict(X, **arguments.raw_options)
-    >>> arguments.probabilities(scores).max().round(1)
-    np.float64(0.9)
-
-    As a model that no longer needs structsmooth:
-
-    >>> arguments.standalone(model).predict(X).max().round(1)
-    np.float64(0.9)
     """
     labels = check_labels(y, strengths, n_classes, soft_labels, sample_weight)
     return arguments_for("lightgbm", labels)
@@ -92,22 +67,9 @@ def xgboost_arguments(
 ) -> BoostingArguments:
     """Return the arguments with which XGBoost trains on soft labels.
 
-    Two classes are trained with XGBoost's objective ``binary:logistic``. For more, the
-    gradient comes from a function that reads class and strength, or the soft labels;
-    rows are not copied. Everything else is that of ``multi:softprob``: the Hessian, the
-    intercept, the metric on validation sets, whose labels are hard, and the
-    probabilities that ``predict`` returns.
-
-    Parameters
-    ----------
-    y, strengths, n_classes, soft_labels, sample_weight
-        As for `lightgbm_arguments`.
-
-    Returns
-    -------
-    BoostingArguments
-        Its ``estimator()`` is an ``XGBClassifier``, or an ``XGBRegressor`` for two
-        classes and where a class does not occur in y.
+    The parameters are those of `lightgbm_arguments`. Two classes are trained with
+    XGBoost's objective ``binary:logistic``. For more, only the gradient differs from
+    ``multi:softprob``. The labels of validation sets are hard.
     """
     labels = check_labels(y, strengths, n_classes, soft_labels, sample_weight)
     return arguments_for("xgboost", labels)
@@ -123,34 +85,17 @@ def catboost_arguments(
 ) -> BoostingArguments:
     """Return the arguments with which CatBoost trains on soft labels.
 
-    Two classes are trained with CatBoost's objective ``CrossEntropy``. For more, the
-    objective is a custom one with as many targets as classes; rows are not copied. It
-    has the gradient and the full Hessian of the objective ``MultiClass``, so without
-    smoothing it equals that objective.
-
-    Parameters
-    ----------
-    y, strengths, n_classes, soft_labels, sample_weight
-        As for `lightgbm_arguments`.
-
-    Returns
-    -------
-    BoostingArguments
-        Its ``estimator()`` is a ``CatBoostClassifier`` for two classes, otherwise a
-        ``CatBoostRegressor``, whose ``predict(X, prediction_type="Probability")``
-        returns probabilities.
+    The parameters are those of `lightgbm_arguments`. Two classes are trained with
+    CatBoost's objective ``CrossEntropy``. For more, the objective is a custom one with
+    as many targets as classes; without smoothing it equals ``MultiClass``. Labels of
+    validation sets must come from ``hard_labels``.
 
     Notes
     -----
     CatBoost calls a custom objective for one row at a time, on one core and not on a
-    GPU, and does not choose a learning rate (it is 0.03). With few classes and enough
-    memory, copied rows (`structsmooth.expand_rows`) are faster: compared with the
-    objective, an iteration on 26 000 copied rows takes 0.4 times as long for 3 classes,
-    0.7 times for 5 and 9 times for 20. Copies also weaken ``l2_leaf_reg``, which
-    CatBoost multiplies by the mean weight of a row.
-
-    Labels of validation sets must come from ``hard_labels``; the metric is their mean
-    negative log-likelihood.
+    GPU, and does not choose a learning rate (it is 0.03). Compared with the objective,
+    an iteration on 26 000 copied rows (`structsmooth.expand_rows`) takes 0.4 times as
+    long for 3 classes, 0.7 times for 5 and 9 times for 20.
     """
     labels = check_labels(y, strengths, n_classes, soft_labels, sample_weight)
     return arguments_for("catboost", labels)

@@ -1,8 +1,7 @@
 """The objective and the metric for LightGBM and XGBoost.
 
-Both can be called by the training function of either library, as ``(scores,
-dataset)``, and by its scikit-learn estimators, as ``(labels, scores, sample_weight)``.
-Both can be pickled and copied.
+The libraries' training functions call both with ``(scores, dataset)``, their
+scikit-learn estimators with ``(labels, scores, sample_weight)``.
 """
 
 from __future__ import annotations
@@ -39,30 +38,24 @@ class SoftmaxObjective:
         self, first: Any, second: Any, sample_weight: Any = None
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return gradient and Hessian, both (n, K) in the layout of the scores."""
-        y, scores, weights, rows = _unpack(first, second, sample_weight)
-        scores = _check_scores(scores, self.labels.n_classes, self.library)
-        if weights is None and self.labels.weights is not None:
+        own = self.labels
+        y, scores, weights, rows = _unpack(
+            first, second, sample_weight, own.n_classes, self.library
+        )
+        if weights is None and own.weights is not None:
             raise InvalidInputError(
                 f"sample_weight was given for the objective but not to {self.library}; "
                 "pass dataset or fit_options unchanged"
             )
-        codes, strengths, soft = self._targets(y, rows)
+        weights = np.ones(len(y)) if weights is None else weights
+        targets = self._targets(y, rows)
         layout: Any = "C" if scores.flags.c_contiguous else "F"
         gradient = np.empty(scores.shape, np.float32, order=layout)
-        hessian = np.empty_like(gradient)
+        derivatives = gradient, np.empty_like(gradient)
         softmax_gradient(
-            scores,
-            self.start,
-            codes,
-            strengths,
-            soft,
-            _ones_if_none(weights, len(y)),
-            self.factor,
-            self.floor,
-            gradient,
-            hessian,
+            scores, self.start, *targets, weights, self.factor, self.floor, *derivatives
         )
-        return gradient, hessian
+        return derivatives
 
     def _targets(
         self, y: Any, rows: Any
@@ -90,9 +83,8 @@ class SoftmaxObjective:
 class SoftmaxLogLoss:
     """Mean cross-entropy on validation sets, whose labels may be hard or soft.
 
-    ``start`` is added to the scores of the library. ``soft`` has the soft labels of
-    validation rows. The libraries keep one number for each row, which for these rows
-    is their position in ``soft``, counted down from -1.
+    The libraries keep one number for each row, which for rows with soft labels is
+    their position in ``soft``, counted down from -1.
     """
 
     library: str
@@ -103,9 +95,10 @@ class SoftmaxLogLoss:
 
     def __call__(self, first: Any, second: Any, sample_weight: Any = None) -> Any:
         """Return the value; for LightGBM also its name, and that lower is better."""
-        y, scores, weights, _ = _unpack(first, second, sample_weight)
-        scores = _check_scores(scores, self.n_classes, self.library)
-        weights = _ones_if_none(weights, len(y))
+        y, scores, weights, _ = _unpack(
+            first, second, sample_weight, self.n_classes, self.library
+        )
+        weights = np.ones(len(y)) if weights is None else weights
         if self.soft is not None and np.min(y) < 0:
             targets: NDArray[Any] = self.soft[-1 - np.asarray(y, np.int64)]
         else:
@@ -114,30 +107,21 @@ class SoftmaxLogLoss:
         return mean if self.library == "XGBoost" else ("multi_logloss", mean, False)
 
 
-def _unpack(first: Any, second: Any, sample_weight: Any) -> tuple[Any, Any, Any, Any]:
+def _unpack(
+    first: Any, second: Any, weights: Any, n_classes: int, library: str
+) -> tuple[Any, NDArray[Any], NDArray[np.float64] | None, Any]:
     """Return labels, scores, weights and row numbers from either form of call."""
     labels, scores, rows = first, second, None
     if hasattr(second, "get_label"):  # a Dataset or DMatrix
-        labels, scores = second.get_label(), first
-        sample_weight = second.get_weight()
+        labels, scores, weights = second.get_label(), first, second.get_weight()
         rows = getattr(second, "used_indices", None)  # of a fold in lightgbm.cv
-    if sample_weight is not None and np.size(sample_weight) == 0:
-        sample_weight = None  # XGBoost has an empty array if there are none
-    return labels, scores, sample_weight, rows
-
-
-def _check_scores(scores: Any, n_classes: int, library: str) -> NDArray[Any]:
-    array: NDArray[Any] = np.asarray(scores)
-    if array.ndim != 2 or array.shape[1] != n_classes:
-        found = array.shape[1] if array.ndim == 2 else 1
+    scores = np.asarray(scores)
+    if scores.ndim != 2 or scores.shape[1] != n_classes:
         raise InvalidInputError(
             f"{library} must make one score for each of the {n_classes} classes, got "
-            f"{found}; pass params or estimator_params unchanged"
+            f"{scores.size // len(scores)}; pass params or estimator_params unchanged"
         )
-    return array
-
-
-def _ones_if_none(weights: Any, n_rows: int) -> NDArray[np.float64]:
-    if weights is None:
-        return np.ones(n_rows)
-    return np.asarray(weights, dtype=np.float64)
+    # XGBoost has an empty array if there are no weights.
+    if weights is not None and np.size(weights) > 0:
+        return labels, scores, np.asarray(weights, dtype=np.float64), rows
+    return labels, scores, None, rows

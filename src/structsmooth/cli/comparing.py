@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from typer import Option
 
 from structsmooth.cli import options
+from structsmooth.cli.options import data_option, file_option, strength_option
 from structsmooth.io.paths import check_is_file
 
 
@@ -21,26 +22,23 @@ def compare(
     header: options.Header = None,
     test: Annotated[
         Path | None,
-        Option(
+        data_option(
             metavar="FILE",
             help="File with a fixed test set, in the same format as DATA.",
-            rich_help_panel=options.DATA,
         ),
     ] = None,
     groups: Annotated[
         str | None,
-        Option(
+        data_option(
             metavar="NAME",
             help="Column (or npz array): rows with equal values stay on one side of "
             "a split.",
-            rich_help_panel=options.DATA,
         ),
     ] = None,
     classifier: Annotated[
         options.Learner,
         Option(
-            metavar="NAME",
-            help=f"Classifier to train: {', '.join(options.Learner)}.",
+            metavar="NAME", help=f"Classifier to train: {', '.join(options.Learner)}."
         ),
     ] = options.Learner.logistic,
     seeds: Annotated[int, Option(min=3, help="Number of paired splits.")] = 10,
@@ -54,20 +52,18 @@ def compare(
     ] = options.Criterion.nll,
     alpha: Annotated[
         Any,
-        Option(
+        strength_option(
             parser=options.several(options.strength),
             metavar="NUMBERS",
             help="Mean strengths to choose from, separated by commas.",
-            rich_help_panel=options.STRENGTHS,
         ),
     ] = "0.02,0.05,0.1,0.2",
     beta: Annotated[
         Any,
-        Option(
+        strength_option(
             parser=options.several(options.strength),
             metavar="NUMBERS",
             help="Slopes to choose from, separated by commas.",
-            rich_help_panel=options.STRENGTHS,
         ),
     ] = "0.5,auto",
     reducer: options.Reducer = None,
@@ -76,12 +72,9 @@ def compare(
     seed: options.Seed = 0,
     output: Annotated[
         Path | None,
-        Option(
-            "--output",
-            "-o",
+        file_option(
             help="File for finished runs, one line of JSON for each; if it exists, the "
-            "comparison is resumed.",
-            rich_help_panel=options.OUTPUT,
+            "comparison is resumed."
         ),
     ] = None,
     as_json: options.AsJson = False,
@@ -117,11 +110,10 @@ def compare(
             text_labels=dataset.y.dtype.kind in "OU",
         )
         test_pair = (other.X, other.y)
-    # Imported only now, because it takes seconds: files that cannot be read are
-    # refused before.
+    # These imports take seconds, so files that cannot be read are refused before.
     from structsmooth.cli.console import print_comparison
     from structsmooth.compare import compare as run_comparison
-    from structsmooth.compare.learners import make_learner
+    from structsmooth.compare.trainers import make_learner
     from structsmooth.smoother import StructuralSmoother
 
     with options.collected_notes() as notes:

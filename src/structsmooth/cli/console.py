@@ -80,15 +80,12 @@ def print_suspects(name: str, rows: list[dict[str, Any]], output: Path | None) -
     """Print the most certain suspects, and where the others are."""
     console = Console(highlight=False)
     if rows:
-        title = f"{escape(name)}: the most certain of {len(rows)} suspects"
-        table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-        for heading in ("row", "label now", "likely label", "agreement"):
-            justify: Any = "left" if "label" in heading else "right"
-            table.add_column(heading, justify=justify)
+        console.print(f"{escape(name)}: the most certain of {len(rows)} suspects")
+        cells = [["row", "label now", "likely label", "agreement"]]
         for row in rows[:MOST_ROWS]:
-            label, likely = _text(row["label"]), _text(row["likely"])
-            table.add_row(str(row["row"]), label, likely, f"{row['agreement']:.0%}")
-        console.print(table)
+            shown = [_text(row[key]) for key in ("row", "label", "likely")]
+            cells.append([*shown, f"{row['agreement']:.0%}"])
+        console.print(_table(cells, 3))
     console.print(_about_suspects(len(rows)), soft_wrap=True)
     if output is not None:
         console.print(f"Wrote all of them to {escape(str(output))}.", soft_wrap=True)

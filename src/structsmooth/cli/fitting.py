@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from structsmooth.cli import options
+from structsmooth.cli.options import cluster_option, data_option, strength_option
 from structsmooth.io.paths import check_is_file, check_target, read_summary
 
 if TYPE_CHECKING:
@@ -28,86 +29,70 @@ def fit(
     header: options.Header = None,
     images: Annotated[
         Path | None,
-        Option(
-            metavar="FILE",
-            help="npy file with an image of each row, for the report.",
-            rich_help_panel=options.DATA,
+        data_option(
+            metavar="FILE", help="npy file with an image of each row, for the report."
         ),
     ] = None,
     alpha: Annotated[
         Any,
-        Option(
+        strength_option(
             parser=options.strength,
             metavar="NUMBER",
             help="Mean strength: a number, 'auto' for the estimated Bayes error, or "
             "'cautious' for the same but at most the strength of label_smoothing=0.1.",
-            rich_help_panel=options.STRENGTHS,
         ),
     ] = "cautious",
     beta: Annotated[
         Any,
-        Option(
+        strength_option(
             parser=options.strength,
             metavar="NUMBER",
             help="How closely strengths follow the Bayes error: a number, 'auto' for "
             "fully, or 'cautious' for half of that.",
-            rich_help_panel=options.STRENGTHS,
         ),
     ] = "cautious",
     regions: Annotated[
         options.Regions,
-        Option(
-            help="Give a strength to each cluster, or to each point.",
-            rich_help_panel=options.STRENGTHS,
-        ),
+        strength_option(help="Give a strength to each cluster, or to each point."),
     ] = options.Regions.cluster,
     shrink: Annotated[
         bool,
-        Option(
-            "--shrink",
-            help="Shrink differences between clusters that may be noise.",
-            rich_help_panel=options.STRENGTHS,
+        strength_option(
+            "--shrink", help="Shrink differences between clusters that may be noise."
         ),
     ] = False,
     spread: Annotated[
         options.Spread,
-        Option(
+        strength_option(
             help="Classes that soft labels give probability to: all others alike "
-            "(even), or those that overlap there (overlap).",
-            rich_help_panel=options.STRENGTHS,
+            "(even), or those that overlap there (overlap)."
         ),
     ] = options.Spread.even,
     ignore_suspects: Annotated[
         bool,
-        Option(
+        strength_option(
             "--ignore-suspects",
             help="List labels that look like mistakes, and count each as the label "
             "of its neighbors.",
-            rich_help_panel=options.STRENGTHS,
         ),
     ] = False,
     reducer: options.Reducer = None,
     components: options.Components = None,
     clusterer: Annotated[
-        options.Clusterer,
-        Option(help="How to find clusters.", rich_help_panel=options.CLUSTERS),
+        options.Clusterer, cluster_option(help="How to find clusters.")
     ] = options.Clusterer.kmeans,
     clusters: options.Clusters = "auto",
     min_cluster_size: Annotated[
         Any,
-        Option(
+        cluster_option(
             parser=options.number_or("auto"),
             metavar="NUMBER",
             help="Smaller clusters are merged into their neighbor; or 'auto'.",
-            rich_help_panel=options.CLUSTERS,
         ),
     ] = "auto",
     ties: Annotated[
         options.Ties,
-        Option(
-            help="index, or average for data with many equal distances.",
-            rich_help_panel=options.CLUSTERS,
-        ),
+        cluster_option(help="index, or average for data with many equal distances."),
     ] = options.Ties.index,
     jobs: options.Jobs = None,
     max_memory: Annotated[
@@ -135,8 +120,7 @@ def fit(
     if not data.is_dir():
         check_is_file(data)
     from structsmooth.io.readers import read_dataset, read_npy
-    from structsmooth.outofcore.plan import memory_limit
-    from structsmooth.outofcore.request import Request
+    from structsmooth.outofcore.plan import Request, memory_limit
 
     request = Request(data, label, labels, tuple(drop or ()), header)
     dataset = pictures = None
@@ -144,8 +128,7 @@ def fit(
         dataset = read_dataset(
             data, label=label, labels=labels, drop=drop or (), header=header
         )
-    # Imported only now, because it takes seconds: files that cannot be read are
-    # refused before.
+    # These imports take seconds, so files that cannot be read are refused before.
     from structsmooth.report.pictures import check_images
     from structsmooth.smoother import StructuralSmoother
 

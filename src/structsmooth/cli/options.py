@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,13 +17,17 @@ from structsmooth.errors import InvalidParameterError, MissingPackageError
 from structsmooth.io.atomic import OutputError
 
 USAGE, UNUSABLE, UNWRITABLE, INTERRUPTED = 2, 3, 4, 130
-DATA, STRENGTHS, CLUSTERS, OUTPUT = "Data", "Strengths", "Clusters", "Output"
+# Options by the group under which --help shows them.
+data_option: Any = partial(Option, rich_help_panel="Data")
+strength_option: Any = partial(Option, rich_help_panel="Strengths")
+cluster_option: Any = partial(Option, rich_help_panel="Clusters")
+output_option: Any = partial(Option, rich_help_panel="Output")
+file_option: Any = partial(output_option, "--output", "-o")
 
 # The values of options that take one of a few words. They are written here again, so
 # that neither --help nor a wrong word loads the modules that use them.
 Learner = StrEnum(
-    "Learner",
-    "logistic forest gradient-boosting mlp lightgbm xgboost catboost",
+    "Learner", "logistic forest gradient-boosting mlp lightgbm xgboost catboost"
 )
 Criterion = StrEnum("Criterion", "nll error brier ece aurc")
 Kind = StrEnum("Kind", "soft sparse flipped expanded")
@@ -58,86 +63,67 @@ strength = number_or("auto", "cautious")
 KINDS = "An npz, npy, csv, csv.gz, tsv or parquet file"
 Data = Annotated[Path, Argument(metavar="DATA", help=f"{KINDS}.")]
 DataOrDirectory = Annotated[
-    Path,
-    Argument(metavar="DATA", help=f"{KINDS}, or a directory of parquet files."),
+    Path, Argument(metavar="DATA", help=f"{KINDS}, or a directory of parquet files.")
 ]
 Result = Annotated[
     Path, Argument(metavar="OUT", help="Directory that 'structsmooth fit' has written.")
 ]
-Output = Annotated[
-    Path,
-    Option("--output", "-o", help="Directory for the result.", rich_help_panel=OUTPUT),
-]
+Output = Annotated[Path, file_option(help="Directory for the result.")]
 Label = Annotated[
     str | None,
-    Option(
-        metavar="NAME",
-        help="Column (or npz array) that holds the labels.",
-        rich_help_panel=DATA,
-    ),
+    data_option(metavar="NAME", help="Column (or npz array) that holds the labels."),
 ]
 Labels = Annotated[
     Path | None,
-    Option(
-        metavar="FILE",
-        help="File with the labels, if not in DATA: npy or text.",
-        rich_help_panel=DATA,
+    data_option(
+        metavar="FILE", help="File with the labels, if not in DATA: npy or text."
     ),
 ]
 Drop = Annotated[
     list[str] | None,
-    Option(
+    data_option(
         metavar="NAMES",
         help="Columns that are not features, separated by commas; can be repeated.",
-        rich_help_panel=DATA,
     ),
 ]
 Header = Annotated[
     bool | None,
-    Option(
+    data_option(
         "--header/--no-header",
         help="Whether the first line of a text table names the columns.",
         show_default="it does, unless all its cells are numbers",
-        rich_help_panel=DATA,
     ),
 ]
 Reducer = Annotated[
     Reduction | None,
-    Option(
+    cluster_option(
         metavar="NAME",
         help="How to reduce the features: pca, scaled-pca (each column scaled to unit "
         "variance first) or none.",
         show_default="scaled-pca for tables, pca for arrays",
-        rich_help_panel=CLUSTERS,
     ),
 ]
 Components = Annotated[
     int | None,
-    Option(
+    cluster_option(
         help="Number of principal components to keep.",
         show_default="the fewest that hold 95 % of the variance, at most 64; up to 32 "
         "features are all kept",
-        rich_help_panel=CLUSTERS,
     ),
 ]
 Clusters = Annotated[
     Any,
-    Option(
+    cluster_option(
         parser=number_or("auto"),
         metavar="NUMBER",
         help="Number of clusters, or 'auto'.",
-        rich_help_panel=CLUSTERS,
     ),
 ]
 Jobs = Annotated[int | None, Option(help="Number of threads; -1 for all cores.")]
 Seed = Annotated[int, Option(min=0, help="Random seed.")]
-AsJson = Annotated[
-    bool,
-    Option("--json", help="Print one JSON object instead.", rich_help_panel=OUTPUT),
-]
+AsJson = Annotated[bool, output_option("--json", help="Print one JSON object instead.")]
 Quiet = Annotated[
-    bool,
-    Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=OUTPUT),
+    bool, output_option("--quiet", "-q", help="Print nothing but errors.")
 ]
 
 

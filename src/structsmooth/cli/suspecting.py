@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 from typing import Annotated, Any
 
-from typer import Argument, Option
+from typer import Argument
 
 from structsmooth.cli import options
+from structsmooth.cli.options import file_option
 from structsmooth.errors import FileFormatError, InvalidParameterError
 from structsmooth.io.paths import check_columns_path, check_is_file, read_summary
 
@@ -32,13 +33,7 @@ def suspects(
     jobs: options.Jobs = None,
     seed: options.Seed = 0,
     output: Annotated[
-        Path | None,
-        Option(
-            "--output",
-            "-o",
-            help="File for all suspects: csv or npz.",
-            rich_help_panel=options.OUTPUT,
-        ),
+        Path | None, file_option(help="File for all suspects: csv or npz.")
     ] = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -67,17 +62,11 @@ def suspects(
         dataset = read_dataset(
             data, label=label, labels=labels, drop=drop or (), header=header
         )
+        method = options.reducer_of(reducer, dataset.is_table)
         with options.collected_notes() as notes:
-            columns = _of_rows(
-                dataset.X,
-                dataset.y,
-                options.reducer_of(reducer, dataset.is_table),
-                components,
-                jobs,
-                seed,
-            )
+            columns = _of_rows(dataset.X, dataset.y, method, components, jobs, seed)
     from structsmooth.cli.console import print_suspects
-    from structsmooth.io.labelfiles import write_columns
+    from structsmooth.io.results import write_columns
 
     if output is not None:
         write_columns(output, columns)

@@ -7,10 +7,8 @@ import warnings
 from pathlib import Path
 from typing import Annotated
 
-from typer import Option
-
 from structsmooth.cli import options
-from structsmooth.cli.options import Kind
+from structsmooth.cli.options import Kind, data_option, file_option, output_option
 from structsmooth.errors import InvalidParameterError
 from structsmooth.io.paths import check_columns_path, read_summary
 
@@ -20,13 +18,7 @@ def write_report(
     result: options.Result,
     output: Annotated[
         Path | None,
-        Option(
-            "--output",
-            "-o",
-            help="HTML file to write.",
-            show_default="OUT/report.html",
-            rich_help_panel=options.OUTPUT,
-        ),
+        file_option(help="HTML file to write.", show_default="OUT/report.html"),
     ] = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -51,22 +43,13 @@ def write_report(
 @options.exit_codes()
 def write_labels(
     result: options.Result,
-    output: Annotated[
-        Path,
-        Option(
-            "--output",
-            "-o",
-            help="File to write: npy, npz or csv.",
-            rich_help_panel=options.OUTPUT,
-        ),
-    ],
+    output: Annotated[Path, file_option(help="File to write: npy, npz or csv.")],
     data: Annotated[
         Path | None,
-        Option(
+        data_option(
             metavar="FILE",
             help="New rows to smooth.",
             show_default="the rows that were fitted",
-            rich_help_panel=options.DATA,
         ),
     ] = None,
     label: options.Label = None,
@@ -74,11 +57,10 @@ def write_labels(
     header: options.Header = None,
     kind: Annotated[
         Kind,
-        Option(
+        output_option(
             metavar="NAME",
             help="soft: a probability for each class; sparse: label and strength; "
             "flipped: hard labels drawn at random; expanded: row, label and weight.",
-            rich_help_panel=options.OUTPUT,
         ),
     ] = Kind.soft,
     seed: options.Seed = 0,
@@ -88,9 +70,8 @@ def write_labels(
     """Write the smoothed labels of the rows of a result, or of new rows."""
     read_summary(result)
     check_columns_path(output)
-    from structsmooth.io.labelfiles import label_columns, write_columns
     from structsmooth.io.readers import read_dataset
-    from structsmooth.io.results import read_result
+    from structsmooth.io.results import label_columns, read_result, write_columns
 
     smoother, coded, summary = read_result(result)
     X = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import inspect
 import os
 import sys
 import types
@@ -20,29 +21,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from structsmooth.bayes_error.bounds import check_confidence
-from structsmooth.compare.checks import (
-    check_candidates,
-    check_groups,
-    check_share,
-    check_smoother,
-    check_test,
-)
 from structsmooth.compare.records import Record, Records
 from structsmooth.compare.result import METHODS, METRICS, Comparison, best, choose
 from structsmooth.compare.seeds import SeedWork, Task
 from structsmooth.compare.statistics import Difference
 from structsmooth.compare.trainers import check_is_named, describe, trainer_of
-from structsmooth.errors import StructsmoothWarning
+from structsmooth.errors import InvalidInputError, StructsmoothWarning
 from structsmooth.io.store import versions
 from structsmooth.settings import check_settings
 from structsmooth.smoother import StructuralSmoother
+from structsmooth.strengths.solve import resolve_alpha_beta
 from structsmooth.support.progress import Progress, Stage
 from structsmooth.support.validation import (
     check_choice,
     check_features,
     check_integer,
     check_label_structure,
+    check_share,
+    encode_as,
     encode_labels,
 )
 
@@ -90,24 +86,17 @@ def compare(
         regression on standardized features. Each ``random_state`` of the classifier
         is set to that of the seed.
     smoother : StructuralSmoother, optional
-        By default one with its default parameters; its alpha and beta are not used.
-        With ``spread="overlap"``, structural smoothing and its controls are spread by
-        overlap, uniform smoothing is still even, and a function given as classifier
-        must have the parameter ``soft_labels``, which gets an (n, K) array.
-    alpha : float, "auto", "cautious", or a sequence of them
-        Mean strengths to choose from.
-    beta : float, "auto", "cautious", or a sequence of them
-        Slopes of the structural strengths to choose from.
+        Its alpha and beta are not used. With ``spread="overlap"``, structural smoothing
+        and its controls are spread by overlap, and a function given as classifier must
+        have the parameter ``soft_labels``, which gets an (n, K) array.
+    alpha, beta : float, "auto", "cautious", or a sequence of them
+        Mean strengths, and slopes of the structural strengths, to choose from.
     n_seeds : int, default=10
         Number of splits, at least 3; with fewer than 10 only large effects are seen.
     test : pair of features and labels, optional
-        A test set that is the same for all seeds, such as an official one. Then only
-        training and validation rows are split, and the intervals hold for this test
-        set alone.
-    test_size : float, default=0.25
-        Share of test rows, without ``test``.
-    validation_size : float, default=0.2
-        Share of the other rows that choose hyperparameters.
+        A test set that is the same for all seeds; the intervals hold for it alone.
+    test_size, validation_size : float
+        Share of test rows, without ``test``, and of validation rows among the others.
     groups : array-like of shape (n,), optional
         Rows of one group, such as one speaker, stay on one side of every split.
     criterion : {"nll", "error", "brier", "ece", "aurc"}
@@ -121,51 +110,33 @@ def compare(
         Seed of everything; the same seed gives the same bits.
     verbose : int
         Show progress on standard error if positive.
-
-    Returns
-    -------
-    Comparison
-        ``verdict`` and ``findings`` in words, ``to_markdown()`` for tables.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from structsmooth.compare import compare
-    >>> X, y = load_iris(return_X_y=True)
-    >>> result = compare(X, y, alpha=0.1, beta="auto", n_seeds=3)
-    >>> result.findings[0]
-    'structural against none: no clear difference on error, NLL, Brier, ECE and AURC'
     """
     features = check_features(X, min_rows=8)
     classes, coded = encode_labels(y, len(features), owner="compare")
     check_label_structure(classes, np.bincount(coded))
     n_classes = len(classes)
     n_seeds = check_integer(n_seeds, "n_seeds", 3)
-    random_state = check_integer(random_state, "random_state", 0)
     task = Task(
         X=features,
         y=coded,
-        groups=check_groups(groups, len(features)),
-        test=None if test is None else check_test(test, X, classes),
+        groups=_check_groups(groups, len(features)),
+        test=None if test is None else _check_test(test, X, classes),
         n_classes=n_classes,
         train=trainer_of(classifier),
-        smoother=check_smoother(smoother, classifier),
-        alphas=check_candidates(alpha, "alpha", n_classes),
-        betas=check_candidates(beta, "beta", n_classes),
+        smoother=_check_smoother(smoother, classifier),
+        alphas=_check_candidates(alpha, "alpha", n_classes),
+        betas=_check_candidates(beta, "beta", n_classes),
         test_size=check_share(test_size, "test_size"),
         validation_size=check_share(validation_size, "validation_size"),
         criterion=check_choice(criterion, "criterion", METRICS),
-        random_state=random_state,
+        random_state=check_integer(random_state, "random_state", 0),
     )
-    check_confidence(confidence)
+    check_share(confidence, "confidence")
     description = _describe(task, describe(classifier), classes)
     # Whatever can be refused is refused before anything is trained.
     seeds = [SeedWork(task, seed) for seed in range(n_seeds)]
-    check_settings(
-        task.smoother.get_params(deep=False),
-        n_classes,
-        (len(seeds[0].rows), features.shape[1]),
-    )
+    shape = len(seeds[0].rows), features.shape[1]
+    check_settings(task.smoother.get_params(deep=False), n_classes, shape)
     if results is not None:
         check_is_named(classifier)
     records = Records(results, description)
@@ -179,6 +150,74 @@ def compare(
         for work in seeds:
             chosen += _run_seed(work, records, stage, description["settings"])
     return Comparison(description, chosen, confidence)
+
+
+def _check_candidates(
+    given: float | str | Sequence[float | str], name: str, n_classes: int
+) -> tuple[float | str, ...]:
+    """Return the values to choose from, each one checked."""
+    values: Any = [given] if np.ndim(given) == 0 else given  # text has no dimension
+    if len(values) == 0:
+        raise InvalidInputError(f"{name} must have at least one value to choose from")
+    checked: list[float | str] = []
+    for value in values:
+        alpha, beta = (value, 0.0) if name == "alpha" else (0.0, value)
+        resolve_alpha_beta(alpha, beta, np.zeros(1), np.ones(1), n_classes)
+        checked.append(value if isinstance(value, str) else float(value))
+    return tuple(dict.fromkeys(checked))
+
+
+def _check_test(
+    test: Any, like: Any, classes: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return features and class numbers of a test set."""
+    try:
+        X, y = test
+    except (TypeError, ValueError):
+        raise InvalidInputError(
+            f"test must be a pair of features and labels, got {type(test).__name__}"
+        ) from None
+    if hasattr(X, "columns") and hasattr(like, "columns"):
+        X = X[list(like.columns)]
+    features, n_features = check_features(X), np.shape(like)[1]
+    if features.shape[1] != n_features:
+        raise InvalidInputError(
+            f"test must have {n_features} features as X has, got {features.shape[1]}"
+        )
+    coded = encode_as(classes, y, len(features), owner="compare", name="test")
+    return features, coded
+
+
+def _check_groups(groups: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
+    """Return the group of each row, if there are groups."""
+    if groups is None:
+        return None
+    array, n_groups = np.asarray(groups), len(np.unique(groups))
+    if array.shape != (n_rows,) or n_groups < 3:
+        raise InvalidInputError(
+            f"groups must have one value for each of the {n_rows} rows, and at least 3 "
+            f"distinct values, got shape {array.shape} with {n_groups} values"
+        )
+    return array
+
+
+def _check_smoother(smoother: Any, classifier: Any) -> StructuralSmoother:
+    """Return the smoother, or one with its defaults, if its labels can be trained."""
+    if smoother is None:
+        return StructuralSmoother()
+    if not isinstance(smoother, StructuralSmoother):
+        raise InvalidInputError(
+            "smoother must be a StructuralSmoother or None, got "
+            f"{type(smoother).__name__}"
+        )
+    is_function = callable(classifier) and not hasattr(classifier, "fit")
+    names = inspect.signature(classifier).parameters if is_function else ()
+    if smoother.spread == "overlap" and is_function and "soft_labels" not in names:
+        raise InvalidInputError(
+            "a function given as classifier must have the parameter soft_labels if the "
+            f"smoother has spread='overlap'; {describe(classifier)} does not"
+        )
+    return smoother
 
 
 @contextlib.contextmanager
@@ -243,11 +282,7 @@ def _describe(task: Task, classifier: str, classes: NDArray[Any]) -> dict[str, A
 
 
 class _Callable(types.ModuleType):
-    """A module that can be called like its function of the same name.
-
-    This makes ``from structsmooth import compare; compare(X, y)`` work whether or not
-    the module has been imported before.
-    """
+    """A module that can be called like its function, whose name it hides."""
 
     def __call__(self, *args: Any, **options: Any) -> Comparison:
         return compare(*args, **options)

@@ -22,11 +22,7 @@ Key = tuple[int, str, float, float | None]
 
 
 class Records:
-    """The runs of one comparison, in memory and, if a path is given, in a file.
-
-    The file is continued if it exists. ``description["run"]`` identifies the
-    comparison; a file of another one is refused.
-    """
+    """The runs of one comparison, in memory and, if a path is given, in a file."""
 
     def __init__(
         self, path: str | os.PathLike[str] | None, description: dict[str, Any]
@@ -36,7 +32,7 @@ class Records:
         if self._path is None:
             return
         before, self._known = read_records(self._path)
-        if before is not None and before["run"] != description["run"]:
+        if before and before["run"] != description["run"]:
             raise FileFormatError(
                 f"{self._path} belongs to a comparison with other data or settings; "
                 "choose another file, or delete it"
@@ -44,9 +40,8 @@ class Records:
         with wrapped_errors(self._path):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             if self._path.is_file():
-                whole = self._path.read_bytes().rfind(b"\n") + 1
-                os.truncate(self._path, whole)
-        if before is None:
+                os.truncate(self._path, self._path.read_bytes().rfind(b"\n") + 1)
+        if not before:
             self._append(description)
 
     def get(self, key: Key, make: Callable[[], Record]) -> Record:
@@ -64,28 +59,23 @@ class Records:
             stream.write(json.dumps(record).encode() + b"\n")
 
 
-def read_records(
-    path: str | os.PathLike[str],
-) -> tuple[dict[str, Any] | None, dict[Key, Record]]:
-    """Return the description in a file of results, if there is one, and its runs."""
-    path = Path(path)
+def read_records(path: Path) -> tuple[dict[str, Any], dict[Key, Record]]:
+    """Return the description in a file of results and its runs, if there are any."""
     if not path.is_file():
-        return None, {}
+        return {}, {}
     content = path.read_bytes()
     lines = content.split(b"\n")[:-1]  # a line without an end was cut off
     try:
         entries = [json.loads(line) for line in lines]
-        if not entries:
-            if not (BEGINNING.startswith(content) or content.startswith(BEGINNING)):
-                raise ValueError
-            return None, {}
+        if not entries and content.startswith(BEGINNING[: len(content)]):
+            return {}, {}
         description = entries[0]
         _ = description["run"], description["settings"]["criterion"]
         # A process that started at the same time may have added its description.
         runs = [entry for entry in entries[1:] if "run" not in entry]
         _ = [run["test"]["nll"] + run["validation"]["nll"] for run in runs]
         known = {(r["seed"], r["method"], r["alpha"], r["beta"]): r for r in runs}
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, IndexError):
         raise FileFormatError(
             f"{path} is not a file of results that a comparison has written"
         ) from None

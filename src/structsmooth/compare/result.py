@@ -6,14 +6,20 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.compare.records import Record, read_records
-from structsmooth.compare.statistics import Difference, paired_difference
-from structsmooth.compare.verdict import NAMES, conclude, describe_pair
+from structsmooth.compare.statistics import (
+    NAMES,
+    Difference,
+    conclude,
+    describe_pair,
+    paired_difference,
+)
 from structsmooth.errors import FileFormatError
 
 METHODS = ("none", "uniform", "structural", "reversed", "shuffled")
@@ -37,9 +43,7 @@ class Comparison:
     description : dict
         Data, settings and versions.
     chosen : list of dict
-        For each seed and method, the run that was best on the validation rows:
-        ``seed``, ``method``, ``alpha``, ``beta``, ``mean_strength``, ``spread``,
-        ``validation``, ``test``.
+        For each seed and method, the run that was best on the validation rows.
     confidence : float
         Of the intervals, for all metrics together.
     """
@@ -51,15 +55,13 @@ class Comparison:
     @classmethod
     def load(cls, path: str | os.PathLike[str], confidence: float = 0.95) -> Self:
         """Return the finished seeds of a file of results, without training anything."""
-        description, known = read_records(path)
-        if description is None:
-            raise FileFormatError(f"there are no results in {os.fspath(path)}")
+        description, known = read_records(Path(path))
         chosen: list[Record] = []
         for seed in sorted({run["seed"] for run in known.values()}):
             runs = [run for run in known.values() if run["seed"] == seed]
             chosen += choose(runs, description["settings"])
         if not chosen:
-            raise FileFormatError(f"no seed is finished in {os.fspath(path)}")
+            raise FileFormatError(f"no results of a finished seed in {os.fspath(path)}")
         return cls(description, chosen, confidence)
 
     @property
@@ -75,11 +77,7 @@ class Comparison:
         return float(np.mean([run["n_test"] / run["n_train"] for run in self.chosen]))
 
     def values(self, method: str, metric: str) -> NDArray[np.float64]:
-        """Return a metric of a method on the test rows, by seed.
-
-        Methods are none, uniform, structural, reversed and shuffled; metrics are the
-        keys of `structsmooth.metrics.evaluate`.
-        """
+        """Return a metric of `structsmooth.metrics.evaluate` on test rows, by seed."""
         runs = sorted(self._runs(method), key=lambda run: run["seed"])
         return np.array([run["test"][metric] for run in runs])
 
@@ -108,29 +106,23 @@ class Comparison:
     @cached_property
     def verdict(self) -> str:
         """Whether structural smoothing helps here, and whether its place matters."""
-        spreads = {run.get("spread", "even") for run in self._runs("structural")}
-        if not self.strengths_differ and spreads == {"even"}:
+        runs = self._runs("structural")
+        spreads = {run.get("spread", "even") for run in runs}
+        ranges = [run.get("strength_range", [0.0, 1.0]) for run in runs]
+        if spreads == {"even"} and all(low == high for low, high in ranges):
             return (
                 "There is nothing to compare: the strengths do not differ on any seed, "
                 "because there are no clusters or no overlap, so structural smoothing "
                 "is uniform smoothing here."
             )
-        verdict = conclude(
+        sentences = conclude(
             self.differences("structural", "none"),
             self.differences("structural", "uniform"),
             self.differences("structural", "shuffled"),
             self.differences("uniform", "none"),
         )
-        if self.has_fixed_test_set:
-            verdict += " All of this holds for the given test set."
-        return verdict
-
-    @property
-    def strengths_differ(self) -> bool:
-        """Whether structural strengths differ between rows, on any seed."""
-        runs = self._runs("structural")
-        ranges = [run.get("strength_range", [0.0, 1.0]) for run in runs]
-        return any(low < high for low, high in ranges)
+        fixed = ["All of this holds for the given test set."]
+        return " ".join([*sentences, *(fixed if self.has_fixed_test_set else [])])
 
     def _all_differences(self) -> list[Difference]:
         return [d for pair in PAIRS for d in self.differences(*pair)]
@@ -179,6 +171,8 @@ class Comparison:
         ]
         return "\n\n".join(paragraphs) + "\n"
 
+    __str__ = to_markdown
+
     @property
     def legend(self) -> str:
         """What the table of differences shows."""
@@ -201,21 +195,17 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as numbers and text, for JSON."""
         metrics = list(self.chosen[0]["test"])
+        values = {
+            method: {metric: self.values(method, metric).tolist() for metric in metrics}
+            for method in METHODS
+        }
         return {
             "description": self.description,
-            "methods": {
-                method: {
-                    metric: self.values(method, metric).tolist() for metric in metrics
-                }
-                for method in METHODS
-            },
+            "methods": values,
             "differences": [vars(d) for d in self._all_differences()],
             "findings": self.findings,
             "verdict": self.verdict,
         }
-
-    def __str__(self) -> str:
-        return self.to_markdown()
 
 
 def best(runs: Iterable[Record], criterion: str) -> Record:

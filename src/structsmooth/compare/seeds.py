@@ -44,10 +44,7 @@ class Task(NamedTuple):
 
 
 class SeedWork:
-    """The rows of one seed; calling it trains one model on them and tests it.
-
-    The smoother is fitted only if a run needs it, not if all runs are finished.
-    """
+    """The rows of one seed; calling it trains one model on them and tests it."""
 
     def __init__(self, task: Task, seed: int) -> None:
         self.task, self.seed = task, seed
@@ -63,7 +60,7 @@ class SeedWork:
             task, rest, task.validation_size, split_seed
         )
 
-    @cached_property
+    @cached_property  # not needed if all runs are finished
     def _structure(self) -> Structure:
         smoother: StructuralSmoother = clone(self.task.smoother)
         smoother.set_params(random_state=self._fit_seed)
@@ -123,16 +120,14 @@ class SeedWork:
             predict = self.task.train(rows)
             validation = self._measure(predict, self._take(self._validation))
             tested = self._measure(predict, test)
+        low, high = float(rows.strengths.min()), float(rows.strengths.max())
         return {
             "seed": self.seed,
             "method": method,
             "alpha": alpha,
             "beta": beta,
             "mean_strength": float(rows.strengths.mean()),
-            "strength_range": [
-                float(rows.strengths.min()),
-                float(rows.strengths.max()),
-            ],
+            "strength_range": [low, high],
             "spread": "even" if rows.soft_labels is None else "overlap",
             "n_train": len(rows.y),
             "n_validation": len(self._validation),
@@ -167,13 +162,7 @@ def _split(
         kept, held_out = next(splitter.split(rows, y, task.groups[rows]))
     else:
         splitter = StratifiedShuffleSplit(1, test_size=share, random_state=seed)
-        try:
-            kept, held_out = next(splitter.split(rows, y))
-        except ValueError:
-            raise InvalidInputError(
-                "y must have enough rows of each class to have some in training, "
-                f"validation and test rows; class counts are {np.bincount(y).tolist()}"
-            ) from None
+        kept, held_out = next(splitter.split(rows, y))
     if len(np.unique(task.y[rows[kept]])) < task.n_classes:
         raise InvalidInputError(
             "the training rows of a split must have all classes; some class has too "

@@ -18,8 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import ensemble, tree
 from sklearn.base import clone, is_classifier
-from sklearn.pipeline import Pipeline
+from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 
+from structsmooth.boosting.arguments import import_library
 from structsmooth.boosting.fit import fit_smoothed, library_of
 from structsmooth.classifier import (
     SmoothedClassifier,
@@ -27,7 +31,6 @@ from structsmooth.classifier import (
     fit_expanded,
     fit_head,
 )
-from structsmooth.compare.learners import make_learner
 from structsmooth.errors import InvalidInputError
 from structsmooth.labels.forms import smooth_labels
 
@@ -36,6 +39,12 @@ REGRESSORS = {
     tree.ExtraTreeClassifier: tree.ExtraTreeRegressor,
     ensemble.ExtraTreesClassifier: ensemble.ExtraTreesRegressor,
     ensemble.RandomForestClassifier: ensemble.RandomForestRegressor,
+}
+# The command line's classifiers of boosting libraries, with what keeps them silent.
+BOOSTING: dict[str, tuple[str, dict[str, Any]]] = {
+    "lightgbm": ("LGBMClassifier", {"verbose": -1, "deterministic": True}),
+    "xgboost": ("XGBClassifier", {}),
+    "catboost": ("CatBoostClassifier", {"verbose": 0, "allow_writing_files": False}),
 }
 # Parameters that change neither a model nor a result.
 IDLE = ("n_jobs", "thread_count", "verbose", "verbosity")
@@ -63,25 +72,33 @@ Predictor = Callable[[Any], NDArray[np.float64]]  # from features to probabiliti
 Trainer = Callable[[TrainingSet], Predictor]
 
 
+def make_learner(name: str) -> Any:
+    """Return a classifier of the command line, with the defaults of its library."""
+    if name in BOOSTING:
+        class_name, options = BOOSTING[name]
+        return getattr(import_library(name), class_name)(**options)
+    learners = {
+        "logistic": make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
+        "forest": ensemble.RandomForestClassifier(),
+        # Early stopping would hold out copies of training rows.
+        "gradient-boosting": ensemble.HistGradientBoostingClassifier(
+            early_stopping=False
+        ),
+        "mlp": make_pipeline(StandardScaler(), MLPClassifier()),
+    }
+    return learners[name]
+
+
 def trainer_of(classifier: Any) -> Trainer:
     """Return how to train a classifier on smoothed labels, or say why it cannot be."""
     if classifier is None:
         classifier = make_learner("logistic")
-    if isinstance(classifier, type):
-        raise InvalidInputError(
-            f"classifier must be an instance, got the class {classifier.__name__}; "
-            f"write {classifier.__name__}()"
-        )
-    if not hasattr(classifier, "fit"):
-        if callable(classifier):
-            return partial(_train_by_call, classifier)
+    if callable(classifier) and not hasattr(classifier, "fit"):
+        return partial(_train_by_call, classifier)
+    if not hasattr(classifier, "fit") or not is_classifier(classifier):
         raise InvalidInputError(
             "classifier must be a classifier or a function that trains one, got "
             f"{type(classifier).__name__}"
-        )
-    if not is_classifier(classifier):
-        raise InvalidInputError(
-            f"classifier must be a classifier, got {type(classifier).__name__}"
         )
     last = classifier
     while isinstance(last, Pipeline):
@@ -106,23 +123,11 @@ def trainer_of(classifier: Any) -> Trainer:
     return partial(_train_on_copies, classifier)
 
 
-def takes_soft_labels(classifier: Any) -> bool:
-    """Return whether a classifier, or a function that trains one, takes soft labels."""
-    if classifier is None or hasattr(classifier, "fit"):
-        return True
-    return "soft_labels" in inspect.signature(classifier).parameters
-
-
 def _train_by_call(function: Any, rows: TrainingSet) -> Predictor:
-    spread = {} if rows.soft_labels is None else {"soft_labels": rows.soft_labels}
-    model = function(
-        rows.X,
-        rows.y,
-        rows.strengths,
-        n_classes=rows.n_classes,
-        random_state=rows.seed,
-        **spread,
-    )
+    options: dict[str, Any] = {"n_classes": rows.n_classes, "random_state": rows.seed}
+    if rows.soft_labels is not None:
+        options["soft_labels"] = rows.soft_labels
+    model = function(rows.X, rows.y, rows.strengths, **options)
     predict = getattr(model, "predict_proba", model)
     if not callable(predict):
         raise InvalidInputError(
@@ -137,27 +142,18 @@ def _train_pipeline(pipeline: Pipeline, rows: TrainingSet) -> Predictor:
     transformed, _ = fit_head(copy, rows.X, rows.y, {})
     train = trainer_of(copy.steps[-1][1])
     predict = train(replace(rows, X=transformed))
-
-    def predict_rows(X: Any) -> NDArray[np.float64]:
-        for _, step in copy.steps[:-1]:
-            if step not in (None, "passthrough"):
-                X = step.transform(X)
-        return predict(X)
-
-    return predict_rows
+    if len(copy) == 1:
+        return predict
+    return lambda X: predict(copy[:-1].transform(X))
 
 
 def _train_boosting(classifier: Any, rows: TrainingSet) -> Predictor:
-    even = rows.soft_labels is None
-    model = fit_smoothed(
-        _seeded(classifier, rows.seed),
-        rows.X,
-        rows.y,
-        rows.strengths if even else None,
-        rows.n_classes,
-        soft_labels=rows.soft_labels,
-    )
-    return model.predict_proba
+    labels: dict[str, Any] = {"strengths": rows.strengths}
+    if rows.soft_labels is not None:
+        labels = {"soft_labels": rows.soft_labels}
+    model = _seeded(classifier, rows.seed)
+    fitted = fit_smoothed(model, rows.X, rows.y, n_classes=rows.n_classes, **labels)
+    return fitted.predict_proba
 
 
 def _train_trees(classifier: Any, rows: TrainingSet) -> Predictor:

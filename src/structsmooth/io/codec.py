@@ -1,8 +1,4 @@
-"""Everything that is saved or sent, as arrays by name, and files of such arrays.
-
-Saved smoothers, the views of reports, the spill directory of a fit out of core and
-Spark's models and workers use it. For JSON, arrays become lists and back, exactly.
-"""
+"""Everything that is saved or sent, as arrays by name, and files of such arrays."""
 
 from __future__ import annotations
 
@@ -10,7 +6,7 @@ import dataclasses
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +23,7 @@ from structsmooth.strengths.decision import Decision
 from structsmooth.structure import Structure
 
 Arrays = dict[str, NDArray[Any]]
+Fields = TypeVar("Fields")
 
 # Larger arrays, in bytes, are not compressed: that would take longer than it saves.
 LARGEST_COMPRESSED = 10**7
@@ -34,7 +31,7 @@ LARGEST_COMPRESSED = 10**7
 _STACKED = [
     field.name
     for field in dataclasses.fields(BayesErrorBounds)
-    if not field.name.startswith("crossing_") or field.name == "crossing_fraction"
+    if field.name not in ("crossing_pairs", "crossing_counts")
 ]
 DECIDED = ("alpha", "beta", "bias", "uniform_bias")
 
@@ -69,7 +66,7 @@ def read_arrays(path: Path) -> dict[str, Any]:
 
 
 def arrays_to_lists(arrays: Arrays) -> dict[str, Any]:
-    """Return arrays in a form that JSON can hold."""
+    """Return arrays in a form that JSON can hold exactly."""
     return {
         name: [str(array.dtype), list(array.shape), array.ravel().tolist()]
         for name, array in arrays.items()
@@ -122,7 +119,7 @@ def structure_from_arrays(arrays: Arrays) -> Structure:
     return Structure(
         classes=classes,
         n_features=int(arrays["n_features"]),
-        reduction=reduction_from_arrays(arrays),
+        reduction=fields_from_arrays(LinearReduction, arrays, "reduction_"),
         regions=Regions(
             labels=arrays["region_labels"],
             centers=arrays["region_centers"],
@@ -139,12 +136,8 @@ def structure_from_arrays(arrays: Arrays) -> Structure:
 
 def decision_to_arrays(decision: Decision) -> Arrays:
     """Return what does not follow from the structure, as arrays."""
-    arrays = {name: np.array(getattr(decision, name)) for name in DECIDED}
-    arrays["shrink"] = np.array(decision.shrink)
-    arrays["is_of_samples"] = np.array(decision.is_of_samples)
-    arrays["strengths"] = decision.strengths
-    arrays["bayes_error"] = decision.bayes_error
-    return arrays
+    names = (*DECIDED, "shrink", "is_of_samples", "strengths", "bayes_error")
+    return {name: np.asarray(getattr(decision, name)) for name in names}
 
 
 def decision_from_arrays(arrays: Arrays, structure: Structure) -> Decision:
@@ -167,14 +160,6 @@ def decision_from_arrays(arrays: Arrays, structure: Structure) -> Decision:
     )
 
 
-def reduction_from_arrays(arrays: Arrays) -> LinearReduction:
-    """Return the reduction of a structure."""
-    reduction: LinearReduction = fields_from_arrays(
-        LinearReduction, arrays, "reduction_"
-    )
-    return reduction
-
-
 def assigner_to_arrays(assigner: Assigner) -> Arrays:
     """Return an assigner that the library has made itself, as arrays."""
     return fields_to_arrays(assigner, "assigner_")
@@ -182,9 +167,9 @@ def assigner_to_arrays(assigner: Assigner) -> Arrays:
 
 def assigner_from_arrays(arrays: Arrays) -> Assigner:
     """Return the assigner that `assigner_to_arrays` was given."""
-    kind = NearestCenter if "assigner_centers" in arrays else GaussianAssigner
-    assigner: Assigner = fields_from_arrays(kind, arrays, "assigner_")
-    return assigner
+    if "assigner_centers" in arrays:
+        return fields_from_arrays(NearestCenter, arrays, "assigner_")
+    return fields_from_arrays(GaussianAssigner, arrays, "assigner_")
 
 
 def bounds_to_arrays(bounds: Sequence[BayesErrorBounds]) -> Arrays:
@@ -206,24 +191,16 @@ def bounds_from_arrays(arrays: Arrays) -> tuple[BayesErrorBounds, ...]:
     counts = np.split(arrays["bounds_counts"], cuts)
     bounds = []
     for region in range(len(pairs)):
-        values = {
-            name: _to_python(arrays[f"bounds_{name}"][region])
-            for name in _STACKED
-            if name != "class_counts"
-        }
-        bounds.append(
-            BayesErrorBounds(
-                crossing_pairs=pairs[region],
-                crossing_counts=counts[region],
-                class_counts=arrays["bounds_class_counts"][region],
-                **values,
-            )
-        )
+        values = {name: arrays[f"bounds_{name}"][region] for name in _STACKED}
+        values["crossing_pairs"] = pairs[region]
+        values["crossing_counts"] = counts[region]
+        for name, value in values.items():
+            if np.ndim(value) == 0:
+                values[name] = value.item()
+            elif name.endswith("interval"):
+                values[name] = tuple(value.tolist())
+        bounds.append(BayesErrorBounds(**values))
     return tuple(bounds)
-
-
-def _to_python(value: Any) -> Any:
-    return tuple(value.tolist()) if np.ndim(value) else value.item()
 
 
 def fields_to_arrays(part: Any, prefix: str = "") -> Arrays:
@@ -238,9 +215,10 @@ def fields_to_arrays(part: Any, prefix: str = "") -> Arrays:
     }
 
 
-def fields_from_arrays(kind: Any, arrays: Arrays, prefix: str = "") -> Any:
+def fields_from_arrays(kind: type[Fields], arrays: Arrays, prefix: str = "") -> Fields:
     """Return a dataclass from its fields; those that are single numbers as numbers."""
-    values = {f.name: arrays.get(prefix + f.name) for f in dataclasses.fields(kind)}
+    names = [field.name for field in dataclasses.fields(cast(Any, kind))]
+    values = {name: arrays.get(prefix + name) for name in names}
     return kind(
         **{
             field: value.item() if value is not None and value.ndim == 0 else value
@@ -273,5 +251,4 @@ def _points_from_arrays(arrays: Arrays) -> Points | None:
     }
     if "points_reliability" in arrays:
         absent["points_measured_reliability"] = arrays["points_reliability"]
-    points: Points = fields_from_arrays(Points, absent | arrays, "points_")
-    return points
+    return fields_from_arrays(Points, absent | arrays, "points_")

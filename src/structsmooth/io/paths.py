@@ -27,10 +27,6 @@ def check_is_file(path: Path) -> None:
 def check_target(target: Path) -> None:
     """Refuse a place that cannot be written to, or that holds other files."""
     with wrapped_errors(target):
-        if target.exists() and not target.is_dir():
-            raise OutputError(
-                f"cannot write {target}: it is a file, expected a directory"
-            )
         if target.is_dir() and any(target.iterdir()) and not _is_ours(target):
             raise OutputError(
                 f"cannot write {target}: it holds other files, expected a new directory"
@@ -38,11 +34,8 @@ def check_target(target: Path) -> None:
         existing = next(p for p in (target, *target.absolute().parents) if p.exists())
         if not existing.is_dir():
             raise OutputError(f"cannot write {target}: {existing} is not a directory")
-        if not os.access(existing, os.W_OK | os.X_OK, effective_ids=_EFFECTIVE_IDS):
+        if not os.access(existing, os.W_OK | os.X_OK):
             raise OutputError(f"cannot write {target}: permission denied")
-
-
-_EFFECTIVE_IDS = os.access in os.supports_effective_ids
 
 
 def _is_ours(directory: Path) -> bool:
@@ -58,14 +51,13 @@ def _is_ours(directory: Path) -> bool:
 
 def read_summary(directory: str | Path) -> dict[str, Any]:
     """Read the summary of a result."""
-    source = Path(directory)
-    if not (source / SUMMARY).is_file():
+    path = Path(directory) / SUMMARY
+    if not path.is_file():
         raise FileFormatError(
-            f"{source} is not a result of 'structsmooth fit': it has no {SUMMARY}"
+            f"{directory} is not a result of 'structsmooth fit': it has no {SUMMARY}"
         )
-    with reading(source):
-        text = (source / SUMMARY).read_text(encoding="utf-8")
-        summary: dict[str, Any] = json.loads(text)
+    with reading(directory):
+        summary: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return summary
 
 

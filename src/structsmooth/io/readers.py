@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.errors import FileFormatError, FileOptionError
+from structsmooth.io import tables
 from structsmooth.io.atomic import reading
 from structsmooth.io.paths import KINDS, check_is_file
-from structsmooth.io.tables import (
-    Dataset,
-    TableOptions,
-    labels_from_text,
-    read_csv,
-    read_parquet,
-)
+from structsmooth.io.tables import Dataset
 
 # Pairs of array names an npz may use, tried in this order.
 ARRAY_NAMES = (("X", "y"), ("x", "y"), ("x_train", "y_train"), ("X_train", "y_train"))
+# Labels of a text file that are read at a time.
+LABEL_ROWS = 2**18
 
 
 def read_dataset(
@@ -48,17 +46,15 @@ def read_dataset(
         raise FileOptionError("--label and --labels both name the labels: give one")
     check_is_file(path)
     name = path.name.lower()
-    options = TableOptions(
-        label, tuple(drop), header, features, text_labels, labels is not None
+    options = tables.TableOptions(
+        label, tuple(drop), header, labels is not None, features, text_labels
     )
     if name.endswith(".npz"):
         data = _read_npz(path, label)
     elif name.endswith(".npy"):
         data = _from_array(read_npy(path), None, path)
-    elif name.endswith((".csv", ".csv.gz", ".tsv", ".tsv.gz")):
-        data = read_csv(path, options)
-    elif name.endswith((".parquet", ".pq")):
-        data = read_parquet(path, options)
+    elif name.endswith((*tables.TEXT_TABLES, *tables.PARQUET)):
+        data = tables.read_table(path, options)
     else:
         raise FileFormatError(f"{path} is of an unknown kind, expected {KINDS}")
     if drop and not data.is_table:
@@ -115,10 +111,22 @@ def as_rows(X: NDArray[Any], path: Path) -> NDArray[Any]:
 
 
 def _read_labels(path: Path, as_text: bool) -> NDArray[Any]:
-    check_is_file(path)
     if path.suffix.lower() == ".npy":
         return np.asarray(read_npy(path))
-    with reading(path, "is not a text file of labels"):
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-        cells = [line.strip() for line in lines if line.strip()]
-        return labels_from_text(cells, path, as_text)
+    cells = [cell for some in text_labels_of(path) for cell in some]
+    return tables.labels_from_text(cells, as_text)
+
+
+def text_labels_of(path: Path) -> Iterator[list[str]]:
+    """Read a file with one label on each line, some labels at a time."""
+    check_is_file(path)
+    n_before = 0
+    with (
+        reading(path, "is not a text file of labels"),
+        path.open(encoding="utf-8-sig") as stream,
+    ):
+        lines = (line.strip() for line in stream if line.strip())
+        while cells := list(itertools.islice(lines, LABEL_ROWS)):
+            tables.refuse_missing(cells, path, n_before)
+            yield cells
+            n_before += len(cells)

@@ -1,4 +1,4 @@
-"""The result of a fit as files: strengths, soft labels, cluster table, settings."""
+"""The result of a fit as a directory, and smoothed labels as files for training."""
 
 from __future__ import annotations
 
@@ -17,24 +17,19 @@ from numpy.typing import ArrayLike, NDArray
 from structsmooth.bayes_error.bounds import BayesErrorBounds
 from structsmooth.bayes_error.ranking import order_of_regions, says_little
 from structsmooth.bayes_error.suspects import Suspects
-from structsmooth.errors import FileFormatError
-from structsmooth.io.atomic import reading, wrapped_errors
-from structsmooth.io.labelfiles import write_columns
-from structsmooth.io.paths import (
-    FORMAT,
-    SUMMARY,
-    UNFINISHED,
-    check_target,
-    read_summary,
-)
-from structsmooth.io.store import FILE_NAME, versions
+from structsmooth.errors import FileFormatError, FileOptionError
+from structsmooth.io import paths
+from structsmooth.io.atomic import reading, wrapped_errors, written_beside
+from structsmooth.io.codec import write_arrays
+from structsmooth.io.store import FILE_NAME, settings_of, versions
 from structsmooth.io.tables import Dataset
+from structsmooth.labels.forms import expand_rows, flip_labels
 from structsmooth.report import Report, build_report, make_view, write_report
+from structsmooth.report.build import most_first, pairs_of
+from structsmooth.report.html import check_page_path
 from structsmooth.report.pictures import image_layout
-from structsmooth.report.view import View
-from structsmooth.report.viewfile import FILE_NAME as VIEW_NAME
-from structsmooth.report.viewfile import load_view, save_view
-from structsmooth.report.write import check_page_path
+from structsmooth.report.view import FILE_NAME as VIEW_NAME
+from structsmooth.report.view import View, load_view, save_view
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.strengths.epsilon import epsilon_from_alpha
 from structsmooth.support.validation import check_codes
@@ -64,13 +59,19 @@ def cluster_table(smoother: StructuralSmoother) -> list[dict[str, Any]]:
     little = says_little(smoother.cluster_bounds_)
     for cluster in order_of_regions(smoother.cluster_bounds_):
         bounds = smoother.cluster_bounds_[cluster]
+        classes = most_first(np.arange(len(smoother.classes_)), bounds.class_counts)
+        text = ", ".join(
+            f"{smoother.classes_[k]} {size / bounds.n_samples:.0%}"
+            for k, size in classes[:3]
+        )
+        more = len(classes) - 3
         rows.append(
             {
                 "cluster": int(cluster),
                 "size": bounds.n_samples,
                 "weight": float(smoother.cluster_weights_[cluster]),
-                "n_classes": int(np.count_nonzero(bounds.class_counts)),
-                "classes": _describe_classes(bounds, smoother.classes_),
+                "n_classes": len(classes),
+                "classes": text + (f", {more} more" if more > 0 else ""),
                 "bayes_error_lower": bounds.lower,
                 "bayes_error_upper": bounds.upper,
                 "interval_low": bounds.interval[0],
@@ -82,51 +83,11 @@ def cluster_table(smoother: StructuralSmoother) -> list[dict[str, Any]]:
     return rows
 
 
-def _describe_classes(bounds: BayesErrorBounds, classes: NDArray[Any]) -> str:
-    """Return the largest classes of a cluster with their shares, as text."""
-    order = np.argsort(-bounds.class_counts, kind="stable")
-    order = order[bounds.class_counts[order] > 0]
-    share = bounds.class_counts / bounds.n_samples
-    text = ", ".join(f"{classes[k]} {share[k]:.0%}" for k in order[:3])
-    return text + (f", {len(order) - 3} more" if len(order) > 3 else "")
-
-
-def suspect_columns(suspects: Suspects, y: ArrayLike) -> dict[str, NDArray[Any]]:
-    """Return the columns of a table of suspects, the most certain first."""
-    return {
-        "row": suspects.rows,
-        "label": np.asarray(y)[suspects.rows],
-        "likely": suspects.likely,
-        "agreement": suspects.agreement,
-    }
-
-
-def overlapping_pairs(
-    smoother: StructuralSmoother, most: int = 5
-) -> list[dict[str, Any]]:
-    """Return the pairs of classes that most tree edges join."""
-    whole = smoother.bayes_error_bounds_
-    counts = whole.crossing_counts
-    return [
-        {
-            "classes": smoother.classes_[whole.crossing_pairs[i]].tolist(),
-            "edges": float(counts[i]),
-            "share": float(counts[i] / counts.sum()),
-        }
-        for i in np.argsort(-counts, kind="stable")[:most]
-    ]
-
-
 def summarize(smoother: StructuralSmoother, notes: list[str]) -> dict[str, Any]:
     """Return the numbers, settings and versions of a fit, ready for JSON."""
     whole: BayesErrorBounds = smoother.bayes_error_bounds_
     n_classes = len(smoother.classes_)
-    settings = {
-        name: value
-        if isinstance(value, str | int | float | bool | None)
-        else repr(value)
-        for name, value in smoother.get_params(deep=False).items()
-    }
+    n_crossing = float(whole.crossing_counts.sum())
     uniform = smoother.uniform_bias_
     saved = 1.0 - smoother.bias_ / uniform if uniform > 0 else 0.0
     return {
@@ -154,10 +115,17 @@ def summarize(smoother: StructuralSmoother, notes: list[str]) -> dict[str, Any]:
             "uniform": uniform,
             "saved": saved,
         },
-        "overlapping_classes": overlapping_pairs(smoother),
+        "overlapping_classes": [
+            {
+                "classes": smoother.classes_[[first, second]].tolist(),
+                "edges": count,
+                "share": count / n_crossing,
+            }
+            for first, second, count in pairs_of(whole)[:5]
+        ],
         "n_suspects": None if smoother.suspects_ is None else len(smoother.suspects_),
         "notes": notes,
-        "settings": settings,
+        "settings": settings_of(smoother),
         "versions": versions(),
     }
 
@@ -165,27 +133,28 @@ def summarize(smoother: StructuralSmoother, notes: list[str]) -> dict[str, Any]:
 def write_results(
     directory: str | Path,
     summary: dict[str, Any],
-    write_files: Callable[[Path], list[str]],
+    write_files: Callable[[Path], None],
 ) -> dict[str, Any]:
     """Write a result directory and return its summary.
 
-    ``write_files`` writes all but the summary into a given folder and returns the
-    names. That folder is inside the directory; the files are moved out of it when they
-    are complete, the summary last: a result with a summary is complete. An earlier
-    result is replaced; any other directory with files in it is left alone.
+    ``write_files`` writes all but the summary into a given folder. That folder is
+    inside the directory; the files are moved out of it when they are complete, the
+    summary last: a result with a summary is complete. An earlier result is replaced;
+    any other directory with files in it is left alone.
     """
     target = Path(directory)
-    check_target(target)
+    paths.check_target(target)
     with wrapped_errors(target):
         is_new = not target.exists()
         target.mkdir(parents=True, exist_ok=True)
-        unfinished = Path(tempfile.mkdtemp(dir=target, prefix=UNFINISHED))
+        unfinished = Path(tempfile.mkdtemp(dir=target, prefix=paths.UNFINISHED))
     try:
         with wrapped_errors(target):
-            files = write_files(unfinished)
-            summary = {"format": FORMAT, **summary, "files": files}
+            write_files(unfinished)
+            files = sorted(path.name for path in unfinished.iterdir())
+            summary = {"format": paths.FORMAT, **summary, "files": files}
             text = json.dumps(summary, indent=1, default=str) + "\n"
-            (unfinished / SUMMARY).write_text(text, encoding="utf-8")
+            (unfinished / paths.SUMMARY).write_text(text, encoding="utf-8")
     except BaseException:
         shutil.rmtree(unfinished, ignore_errors=True)
         if is_new:
@@ -194,12 +163,12 @@ def write_results(
         raise
     # If this is interrupted, the folder stays and shows that the result is ours.
     with wrapped_errors(target):
-        (target / SUMMARY).unlink(missing_ok=True)
-        for name in [*files, SUMMARY]:
+        (target / paths.SUMMARY).unlink(missing_ok=True)
+        for name in [*files, paths.SUMMARY]:
             (unfinished / name).replace(target / name)
         for name in OF_EARLIER_FITS - set(files):
             (target / name).unlink(missing_ok=True)
-        for folder in target.glob(UNFINISHED + "*"):
+        for folder in target.glob(paths.UNFINISHED + "*"):
             shutil.rmtree(folder, ignore_errors=True)
     return summary
 
@@ -209,7 +178,7 @@ def read_result(
 ) -> tuple[StructuralSmoother, NDArray[np.int64], dict[str, Any]]:
     """Read back the smoother, the class numbers and the summary of a result."""
     source = Path(directory)
-    summary = read_summary(source)
+    summary = paths.read_summary(source)
     smoother = StructuralSmoother.load(source / FILE_NAME)
     with reading(source / "labels.npy"):
         coded = np.load(source / "labels.npy", allow_pickle=False)
@@ -254,34 +223,96 @@ def write_fitted(
     directory: Path,
     smoother: StructuralSmoother,
     coded: NDArray[np.int64],
-    view: View | None = None,
-) -> list[str]:
-    """Write all files of a fit in memory but the summary, and return their names."""
-    names = ["strengths.npy"]
+    view: View,
+) -> None:
+    """Write all files of a fit in memory but the summary."""
+    np.save(directory / "labels.npy", coded)
     np.save(directory / "strengths.npy", smoother.sample_strengths_)
     if len(coded) * len(smoother.classes_) * 4 <= LARGEST_SOFT_LABELS:
         soft = smoother.smooth_fitted(coded)
         np.save(directory / "soft_labels.npy", soft.astype(np.float32))
-        names.append("soft_labels.npy")
-    write_cluster_table(directory, smoother)
-    names.append("clusters.csv")
     if smoother.suspects_:
         columns = suspect_columns(smoother.suspects_, smoother.classes_[coded])
         write_columns(directory / SUSPECTS, columns)
-        names.append(SUSPECTS)
+    write_cluster_table(directory, smoother)
     smoother.save(directory / FILE_NAME)
-    np.save(directory / "labels.npy", coded)
-    names += [FILE_NAME, "labels.npy"]
-    if view is not None:
-        save_view(view, directory / VIEW_NAME)
-        names.append(VIEW_NAME)
-    return names
+    save_view(view, directory / VIEW_NAME)
+
+
+def suspect_columns(suspects: Suspects, y: ArrayLike) -> dict[str, NDArray[Any]]:
+    """Return the columns of a table of suspects, the most certain first."""
+    return {
+        "row": suspects.rows,
+        "label": np.asarray(y)[suspects.rows],
+        "likely": suspects.likely,
+        "agreement": suspects.agreement,
+    }
 
 
 def write_cluster_table(directory: Path, smoother: StructuralSmoother) -> None:
     """Write the table of the clusters as csv."""
     rows = cluster_table(smoother)
-    with (directory / "clusters.csv").open("w", newline="", encoding="utf-8") as stream:
+    path = directory / "clusters.csv"
+    with path.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.DictWriter(stream, fieldnames=list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
+
+
+def label_columns(
+    smoother: StructuralSmoother,
+    kind: str,
+    coded: NDArray[np.int64],
+    X: Any = None,
+    seed: int = 0,
+) -> dict[str, NDArray[Any]]:
+    """Return the columns of one form of the labels of X, or of the training rows.
+
+    The forms are soft, sparse, flipped and expanded.
+    """
+    classes, n_classes = smoother.classes_, len(smoother.classes_)
+    if kind == "soft":
+        soft = (
+            smoother.smooth_fitted(coded)
+            if X is None
+            else smoother.soft_labels(X, classes[coded])
+        )
+        return {str(label): soft[:, k] for k, label in enumerate(classes.tolist())}
+    if smoother.spread != "even":
+        raise FileOptionError(
+            f"{kind} labels have even shares, and the smoother was fitted with "
+            f"--spread {smoother.spread}; expected --kind soft"
+        )
+    strengths = (
+        smoother.sample_strengths_ if X is None else smoother.predict_strength(X)
+    )
+    if kind == "sparse":
+        return {"label": classes[coded], "strength": strengths}
+    if kind == "flipped":
+        return {"label": classes[flip_labels(coded, strengths, n_classes, seed)]}
+    rows, labels, weights = expand_rows(coded, strengths, n_classes)
+    return {"row": rows, "label": classes[labels], "weight": weights}
+
+
+def write_columns(path: str | Path, columns: dict[str, NDArray[Any]]) -> None:
+    """Write columns to csv (with a header), npz (by name) or npy (stacked)."""
+    target = paths.check_columns_path(path)
+    kind = target.suffix.lower()
+    arrays = [c.astype(str) if c.dtype.kind == "O" else c for c in columns.values()]
+    if kind == ".npy" and len({array.dtype.kind for array in arrays}) > 1:
+        raise FileOptionError(
+            f"{target}: an npy file holds one kind of number, and this form of labels "
+            "has several; write a .csv or .npz"
+        )
+    with written_beside(target) as temporary:
+        if kind == ".csv":
+            with temporary.open("w", newline="", encoding="utf-8") as stream:
+                writer = csv.writer(stream)
+                writer.writerow(columns)
+                writer.writerows(zip(*(a.tolist() for a in arrays), strict=True))
+        elif kind == ".npz":
+            write_arrays(temporary, dict(zip(columns, arrays, strict=True)))
+        else:
+            stacked = np.column_stack(arrays) if len(arrays) > 1 else arrays[0]
+            with temporary.open("wb") as binary:
+                np.save(binary, stacked, allow_pickle=False)

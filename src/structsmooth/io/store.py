@@ -1,9 +1,7 @@
-"""Save and load a fitted smoother without pickle.
+"""Save and load a fitted smoother without pickle, so that loading executes no code.
 
 The file is a zip archive of ``smoother.json`` (settings and versions) and one ``.npy``
 for each array that `structsmooth.io.codec` makes of what was measured and decided.
-Reading it parses text and numbers and nothing else, so a file from a stranger cannot
-execute code.
 """
 
 from __future__ import annotations
@@ -20,17 +18,8 @@ from structsmooth.bayes_error.inequalities import lower_bounds
 from structsmooth.bayes_error.shrinkage import shrink_bounds
 from structsmooth.cluster.assign import NearestCenter
 from structsmooth.errors import FileFormatError, InvalidInputError
+from structsmooth.io import codec
 from structsmooth.io.atomic import reading, wrapped_errors, written_beside
-from structsmooth.io.codec import (
-    DECIDED,
-    Arrays,
-    decision_from_arrays,
-    decision_to_arrays,
-    read_arrays,
-    structure_from_arrays,
-    structure_to_arrays,
-    write_arrays,
-)
 from structsmooth.strengths.decision import Decision
 from structsmooth.structure import Structure
 
@@ -46,11 +35,7 @@ def smoother_path(path: str | os.PathLike[str]) -> Path:
     """Return the file that a path means: itself, or the one in a directory."""
     given = Path(path)
     names_directory = os.fspath(path).endswith(("/", os.sep))
-    try:
-        is_directory = given.is_dir()
-    except OSError:  # opening the file will fail too, with a clear message
-        is_directory = False
-    return given / FILE_NAME if is_directory or names_directory else given
+    return given / FILE_NAME if names_directory or given.is_dir() else given
 
 
 def save_smoother(smoother: Any, path: str | os.PathLike[str]) -> None:
@@ -61,8 +46,8 @@ def save_smoother(smoother: Any, path: str | os.PathLike[str]) -> None:
         "versions": versions(),
         "parameters": _savable_parameters(smoother),
     }
-    arrays = structure_to_arrays(smoother.structure_)
-    arrays |= decision_to_arrays(smoother.decision_)
+    arrays = codec.structure_to_arrays(smoother.structure_)
+    arrays |= codec.decision_to_arrays(smoother.decision_)
     if hasattr(smoother, "feature_names_in_"):
         arrays["feature_names"] = smoother.feature_names_in_.astype(str)
     target = smoother_path(path)
@@ -71,14 +56,14 @@ def save_smoother(smoother: Any, path: str | os.PathLike[str]) -> None:
             target.parent.mkdir(exist_ok=True)
     text = json.dumps(description, indent=1, default=_number_for_json)
     with written_beside(target) as temporary:
-        write_arrays(temporary, arrays, {SETTINGS: text.encode()})
+        codec.write_arrays(temporary, arrays, {SETTINGS: text.encode()})
 
 
 def load_smoother(kind: type[Smoother], path: str | os.PathLike[str]) -> Smoother:
     """Read a smoother that `save_smoother` has written."""
     source = smoother_path(path)
     with reading(source, "is damaged or not a file that structsmooth has saved"):
-        arrays = read_arrays(source)
+        arrays = codec.read_arrays(source)
         description = json.loads(arrays.pop(SETTINGS))
         if description["format"] != FORMAT:
             raise FileFormatError(f"{source} is not a file that structsmooth has saved")
@@ -90,8 +75,8 @@ def load_smoother(kind: type[Smoother], path: str | os.PathLike[str]) -> Smoothe
             )
         if description["format_version"] == 1:
             arrays = _from_first_format(description, arrays)
-        structure = structure_from_arrays(arrays)
-        decision = decision_from_arrays(arrays, structure)
+        structure = codec.structure_from_arrays(arrays)
+        decision = codec.decision_from_arrays(arrays, structure)
         _check_structure(structure)
         _check_decision(decision, structure)
         names = arrays.get("feature_names")
@@ -114,11 +99,23 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version()} | {p: version(p) for p in packages}
 
 
-def _from_first_format(description: dict[str, Any], arrays: Arrays) -> Arrays:
+def settings_of(smoother: Any) -> dict[str, Any]:
+    """Return the parameters of a smoother, ready for JSON."""
+    return {
+        name: value
+        if isinstance(value, str | int | float | bool | None)
+        else repr(value)
+        for name, value in smoother.get_params(deep=False).items()
+    }
+
+
+def _from_first_format(
+    description: dict[str, Any], arrays: codec.Arrays
+) -> codec.Arrays:
     """Return the arrays of a file of 0.1.0 under their present names."""
     fitted, shrink = description["fitted"], bool(description["parameters"]["shrink"])
     found = dict(arrays)
-    found |= {name: np.array(float(fitted[f"{name}_"])) for name in DECIDED}
+    found |= {name: np.array(float(fitted[f"{name}_"])) for name in codec.DECIDED}
     found["n_features"] = np.array(int(fitted["n_features_in_"]))
     found["shrink"] = np.array(shrink)
     found["is_of_samples"] = np.array("points_features" in arrays)
@@ -127,7 +124,7 @@ def _from_first_format(description: dict[str, Any], arrays: Arrays) -> Arrays:
         n_classes = int(arrays["points_n_classes"])
         found["bayes_error"] = lower_bounds(arrays["points_fractions"], n_classes)
     elif shrink:
-        bounds = structure_from_arrays(found).cluster_bounds
+        bounds = codec.structure_from_arrays(found).cluster_bounds
         found["bayes_error"] = shrink_bounds(bounds).bayes_error
     else:
         found["bayes_error"] = arrays["bounds_lower"]
@@ -141,11 +138,10 @@ def _check_structure(structure: Structure) -> None:
     assigner: Any = regions.assigner
     n_features, n_classes = structure.n_features, structure.n_classes
     n_samples, n_regions = len(regions.labels), len(regions.centers)
-    n_reduced = n_features
-    if reduction.components is not None:
-        n_reduced = len(reduction.components)
+    components = reduction.components
+    n_reduced = n_features if components is None else len(components)
     shapes: list[tuple[NDArray[Any] | None, tuple[int, ...]]] = [
-        (reduction.components, (n_reduced, n_features)),
+        (components, (n_reduced, n_features)),
         (reduction.center, (n_features,)),
         (reduction.scale, (n_features,)),
         (regions.centers, (n_regions, n_reduced)),
@@ -208,12 +204,8 @@ def _are_indices(array: NDArray[Any], below: int) -> bool:
 
 def _savable_parameters(smoother: Any) -> dict[str, Any]:
     parameters = smoother.get_params(deep=False)
-    fitted_objects = {
-        "reducer": getattr(smoother.structure_.reduction, "transformer", None),
-        "clusterer": getattr(smoother.structure_.regions.assigner, "clusterer", None),
-    }
-    for name, fitted in fitted_objects.items():
-        given = parameters[name] if fitted is None else fitted
+    for name in ("reducer", "clusterer"):
+        given = parameters[name]
         if given is not None and not isinstance(given, str):
             raise InvalidInputError(
                 f"a smoother with a {name} object ({type(given).__name__}) "

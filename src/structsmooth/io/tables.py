@@ -1,7 +1,4 @@
-"""Tables of named columns: csv, tsv, parquet.
-
-Errors name the file, and the line or row and column in it.
-"""
+"""Tables of named columns: csv, tsv, parquet."""
 
 from __future__ import annotations
 
@@ -22,6 +19,8 @@ from numpy.typing import NDArray
 from structsmooth.errors import FileFormatError, FileOptionError, missing_package
 from structsmooth.io.atomic import reading
 
+TEXT_TABLES = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+PARQUET = (".parquet", ".pq")
 CSV_ROWS = 20_000
 PARQUET_ROWS = 65_536
 _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
@@ -32,7 +31,7 @@ class Dataset:
     """Features and labels as read from a file.
 
     X has one flattened row for each sample; ``sample_shape`` is the shape before, if it
-    had several dimensions. The columns of a table may have different units.
+    had several dimensions.
     """
 
     X: NDArray[Any]
@@ -48,32 +47,33 @@ class TableOptions(NamedTuple):
     label: str | None
     drop: tuple[str, ...] = ()
     header: bool | None = None
+    separate_labels: bool = False
     features: Sequence[str] | None = None
     text_labels: bool = False
-    separate_labels: bool = False
 
 
-class Piece(NamedTuple):
-    """Some rows of a table; the labels of a csv file are still text."""
-
-    X: NDArray[np.float64]
-    y: Any
-    feature_names: list[str]
-
-
-def read_csv(path: Path, options: TableOptions) -> Dataset:
-    """Read a text table, compressed or not."""
-    pieces = list(csv_pieces(path, options))
+def read_table(path: Path, options: TableOptions) -> Dataset:
+    """Read a text table, compressed or not, or a parquet file."""
+    pieces = list(table_pieces(path, options))
+    if not any(len(piece.X) for piece in pieces):
+        raise FileFormatError(f"{path} has no rows")
     y = None
-    if options.label is not None:
+    if options.label is not None and isinstance(pieces[0].y, list):
         cells = [cell for piece in pieces for cell in piece.y]
-        y = labels_from_text(cells, path, options.text_labels)
+        y = labels_from_text(cells, options.text_labels)
+    elif options.label is not None:
+        y = np.concatenate([piece.y for piece in pieces])
     X = np.concatenate([piece.X for piece in pieces])
-    return Dataset(X, y, pieces[0].feature_names, True)
+    return Dataset(X, y, pieces[0].feature_names, is_table=True)
 
 
-def csv_pieces(path: Path, options: TableOptions) -> Iterator[Piece]:
-    """Read a text table some rows at a time, its labels as text."""
+def table_pieces(path: Path, options: TableOptions) -> Iterator[Dataset]:
+    """Read a table some rows at a time; labels of a text table are a list of text."""
+    is_parquet = path.name.lower().endswith(PARQUET)
+    return _parquet_pieces(path, options) if is_parquet else _csv_pieces(path, options)
+
+
+def _csv_pieces(path: Path, options: TableOptions) -> Iterator[Dataset]:
     opened = gzip.open if path.name.lower().endswith(".gz") else open
     with reading(path), opened(path, "rt", encoding="utf-8-sig", newline="") as stream:
         try:
@@ -86,7 +86,7 @@ def csv_pieces(path: Path, options: TableOptions) -> Iterator[Piece]:
             raise FileFormatError(f"{path} is not a csv file: {error}") from None
 
 
-def _parse_csv(stream: Any, path: Path, options: TableOptions) -> Iterator[Piece]:
+def _parse_csv(stream: Any, path: Path, options: TableOptions) -> Iterator[Dataset]:
     lines = [next(stream, "")]
     while lines[-1].isspace():
         lines.append(next(stream, ""))
@@ -107,12 +107,25 @@ def _parse_csv(stream: Any, path: Path, options: TableOptions) -> Iterator[Piece
     rows: list[list[str]] = [] if has_header else [first]
     n_before = 0
 
-    def convert() -> Piece:
+    def convert() -> Dataset:
         labels = None
         if label_column is not None:
             labels = [row[label_column].strip() for row in rows]
             refuse_missing(labels, path, n_before)
-        return Piece(_numbers(rows, columns, names, path, n_before), labels, chosen)
+        cells = [[row[column] for column in columns] for row in rows]
+        with contextlib.suppress(ValueError):
+            X = np.array(cells, dtype=np.float64).reshape(len(rows), len(columns))
+            return Dataset(X, labels, chosen)
+        row, column, cell = next(
+            (number, name, cell)
+            for number, row in enumerate(cells, n_before + 1)
+            for name, cell in zip(chosen, row, strict=True)
+            if not _is_number(cell)
+        )
+        raise FileFormatError(
+            f"{path}, row {row}, column {column!r}: expected a number, got {cell!r} "
+            "(leave a column out with --drop)"
+        )
 
     for row in reader:
         if not row:
@@ -131,65 +144,26 @@ def _parse_csv(stream: Any, path: Path, options: TableOptions) -> Iterator[Piece
         yield convert()
 
 
-def _numbers(
-    rows: list[list[str]],
-    columns: list[int],
-    names: list[str],
-    path: Path,
-    n_before: int,
-) -> NDArray[np.float64]:
-    cells = [[row[column] for column in columns] for row in rows]
-    try:
-        return np.array(cells, dtype=np.float64).reshape(len(rows), len(columns))
-    except ValueError:
-        for number, row in enumerate(rows, n_before + 1):
-            for column in columns:
-                if not _is_number(row[column]):
-                    raise FileFormatError(
-                        f"{path}, row {number}, column {names[column]!r}: expected a "
-                        f"number, got {row[column]!r} (leave a column out with --drop)"
-                    ) from None
-        raise
-
-
-def read_parquet(path: Path, options: TableOptions) -> Dataset:
-    """Read a parquet file."""
-    with _reading_parquet(path) as pq:
-        table = pq.read_table(path)
-    piece = _piece_of_table(table, path, options)
-    return Dataset(piece.X, piece.y, piece.feature_names, True)
-
-
-def parquet_pieces(path: Path, options: TableOptions) -> Iterator[Piece]:
-    """Read a parquet file some rows at a time."""
-    with _reading_parquet(path) as pq:
-        import pyarrow as pa
-
-        source = pq.ParquetFile(path)
-        # One batch after the other: reading ahead would hold whole row groups.
-        for batch in source.iter_batches(PARQUET_ROWS, use_threads=False):
-            if batch.num_rows:
-                yield _piece_of_table(pa.Table.from_batches([batch]), path, options)
-
-
-@contextlib.contextmanager
-def _reading_parquet(path: Path) -> Iterator[Any]:
+def _parquet_pieces(path: Path, options: TableOptions) -> Iterator[Dataset]:
     try:
         import pyarrow.parquet as pq
     except ImportError as error:
         raise missing_package("pyarrow", "reading parquet") from error
     with reading(path, "is damaged or not a parquet file"):
-        yield pq
+        # One batch after the other: reading ahead would hold whole row groups.
+        batches = pq.ParquetFile(path).iter_batches(PARQUET_ROWS, use_threads=False)
+        for batch in batches:
+            yield _from_batch(batch, path, options)
 
 
-def _piece_of_table(table: Any, path: Path, options: TableOptions) -> Piece:
+def _from_batch(batch: Any, path: Path, options: TableOptions) -> Dataset:
     from pyarrow import types
 
-    names = [str(name) for name in table.column_names]
+    names = [str(name) for name in batch.schema.names]
     columns, label_column = _choose_columns(names, options, path)
     features = []
     for column in columns:
-        values, where = table.column(column), f"{path}, column {names[column]!r}"
+        values, where = batch.column(column), f"{path}, column {names[column]!r}"
         kinds = (types.is_integer, types.is_floating, types.is_boolean)
         if not any(is_kind(values.type) for is_kind in kinds):
             raise FileFormatError(
@@ -198,16 +172,17 @@ def _piece_of_table(table: Any, path: Path, options: TableOptions) -> Piece:
             )
         if values.null_count:
             raise FileFormatError(f"{where}: {values.null_count} values are missing")
-        features.append(np.asarray(values.to_numpy(), dtype=np.float64))
+        numbers = values.to_numpy(zero_copy_only=False)
+        features.append(np.asarray(numbers, dtype=np.float64))
     y = None
     if label_column is not None:
-        values = table.column(label_column)
+        values = batch.column(label_column)
         if values.null_count:
             raise FileFormatError(
                 f"{path}, column {options.label!r}: labels are missing"
             )
         y = np.array(values.to_pylist())
-    return Piece(np.column_stack(features), y, [names[column] for column in columns])
+    return Dataset(np.column_stack(features), y, [names[column] for column in columns])
 
 
 def _choose_columns(
@@ -248,13 +223,12 @@ def _choose_columns(
     return columns, None if label is None else names.index(label)
 
 
-def labels_from_text(cells: list[str], path: Path, as_text: bool) -> NDArray[Any]:
+def labels_from_text(cells: list[str], as_text: bool = False) -> NDArray[Any]:
     """Return integers if all labels are, and different labels stay different.
 
     Fractions become numbers too: they are not classes, and are refused when the labels
     are encoded. Everything else stays text.
     """
-    refuse_missing(cells, path)
     distinct = set(cells)
     text = np.array(cells)
     if as_text or not all(_is_number(cell) for cell in distinct):

@@ -43,7 +43,7 @@ __all__ = [
 def evaluate(
     y: ArrayLike, probabilities: ArrayLike, *, n_bins: int = 15
 ) -> dict[str, float]:
-    """Return all metrics with their defaults.
+    """Return all metrics with their defaults; lower is better for each of them.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def evaluate(
     dict of str to float
         ``error``, ``nll``, ``brier``, ``ece`` (equal width), ``ece_mass`` (equal
         mass), ``ece_classwise`` (equal width), ``aurc``, ``e_aurc``, and
-        ``risk_at_80`` (at a coverage of 80 %). Lower is better for each of them.
+        ``risk_at_80`` (at a coverage of 80 %).
 
     Examples
     --------

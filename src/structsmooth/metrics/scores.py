@@ -19,21 +19,7 @@ from structsmooth.support.validation import check_choice, check_integer, check_r
 def error_rate(y: ArrayLike, probabilities: ArrayLike) -> float:
     """Return the share of samples whose most probable class is not their own.
 
-    Parameters
-    ----------
-    y, probabilities : array-like
-        Class numbers and predicted probabilities, as in `evaluate`.
-
-    Returns
-    -------
-    float
-        From 0 to 1; lower is better.
-
-    Examples
-    --------
-    >>> from structsmooth.metrics import error_rate
-    >>> error_rate([0, 1, 1, 0], [0.1, 0.9, 0.4, 0.2])
-    0.25
+    Labels and probabilities are as in `evaluate`.
     """
     coded, table = check_labels_and_probabilities(y, probabilities)
     predicted, _ = predict(table)
@@ -56,24 +42,11 @@ def negative_log_likelihood(
     Parameters
     ----------
     y, probabilities : array-like
-        Class numbers and predicted probabilities, as in `evaluate`.
+        As in `evaluate`.
     clip : float, default=2.2e-16
         Smallest probability, from 0 to below 1; 0 is the exact score.
         `sklearn.metrics.log_loss` uses the same value for float64, but 1.2e-7 for
         float32.
-
-    Returns
-    -------
-    float
-        0 or more; lower is better.
-
-    Examples
-    --------
-    >>> from structsmooth.metrics import negative_log_likelihood
-    >>> round(negative_log_likelihood([0, 1], [[0.5, 0.5], [0.75, 0.25]]), 6)
-    1.039721
-    >>> negative_log_likelihood([0, 1], [[1.0, 0.0], [1.0, 0.0]], clip=0)
-    inf
     """
     floor = check_real(clip, "clip", 0.0)
     if floor >= 1.0:
@@ -91,21 +64,7 @@ def brier_score(y: ArrayLike, probabilities: ArrayLike) -> float:
     same, `sklearn.metrics.brier_score_loss` counts only one, so that by default its
     result is half of this one. With more classes the two agree.
 
-    Parameters
-    ----------
-    y, probabilities : array-like
-        Class numbers and predicted probabilities, as in `evaluate`.
-
-    Returns
-    -------
-    float
-        From 0 to 2; lower is better.
-
-    Examples
-    --------
-    >>> from structsmooth.metrics import brier_score
-    >>> brier_score([0, 2], [[1.0, 0.0, 0.0], [0.5, 0.0, 0.5]])
-    0.25
+    Labels and probabilities are as in `evaluate`.
     """
     coded, table = check_labels_and_probabilities(y, probabilities)
     distance = table.copy()
@@ -131,7 +90,7 @@ def expected_calibration_error(
     Parameters
     ----------
     y, probabilities : array-like
-        Class numbers and predicted probabilities, as in `evaluate`.
+        As in `evaluate`.
     n_bins : int, default=15
         Number of bins.
     bins : {"width", "mass"}, default="width"
@@ -144,26 +103,12 @@ def expected_calibration_error(
         probability, and average over the classes [3]_. This takes all probabilities
         into account; but with many classes most are near 0, and so is this error.
 
-    Returns
-    -------
-    float
-        From 0 to 1; lower is better.
-
     References
     ----------
     .. [1] Guo, Pleiss, Sun, Weinberger: On Calibration of Modern Neural Networks,
        ICML 2017.
     .. [2] Nixon et al.: Measuring Calibration in Deep Learning, CVPR Workshops 2019.
     .. [3] Kull et al.: Beyond temperature scaling, NeurIPS 2019.
-
-    Examples
-    --------
-    Of two samples at 0.75 one is wrong, and two samples at 1 are both right: the first
-    bin, with half of the samples, is off by 0.25.
-
-    >>> from structsmooth.metrics import expected_calibration_error
-    >>> expected_calibration_error([1, 0, 1, 1], [0.75, 0.75, 1.0, 1.0])
-    0.125
     """
     n_bins = check_integer(n_bins, "n_bins", 1)
     bins = check_choice(bins, "bins", ("width", "mass"))

@@ -20,26 +20,20 @@ from structsmooth.support.validation import check_real
 def risk_coverage_curve(
     y: ArrayLike, probabilities: ArrayLike, confidence: ArrayLike | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the error among the k most confident samples, for each k.
+    """Return the coverages ``1/n, 2/n, ..., 1`` and the risk at each of them.
 
     A model that may decline predicts only the samples that it is most confident about.
-    Their share is the coverage, and the error among them is the risk.
+    Their share is the coverage, and the error among them is the risk. If the coverage
+    includes only some of the samples of equal confidence, the risk is the mean over all
+    their orders.
 
     Parameters
     ----------
     y, probabilities : array-like
-        Class numbers and predicted probabilities, as in `evaluate`.
+        As in `evaluate`.
     confidence : array-like of shape (n,), optional
         Numbers that rank the samples, on any scale, higher for more confident samples;
         by default the largest probability.
-
-    Returns
-    -------
-    coverage : ndarray of shape (n,)
-        ``1/n, 2/n, ..., 1``.
-    risk : ndarray of shape (n,)
-        The error among these samples. If the coverage includes only some of the
-        samples of equal confidence, it is the mean over all their orders.
 
     Examples
     --------
@@ -53,7 +47,14 @@ def risk_coverage_curve(
     coded, table = check_labels_and_probabilities(y, probabilities)
     predicted, ranks_by = predict(table)
     if confidence is not None:
-        ranks_by = _check_confidence(confidence, len(coded))
+        ranks_by = check_numbers(confidence, "confidence")
+        if ranks_by.shape != coded.shape:
+            raise InvalidInputError(
+                f"confidence must have one number for each of the {len(coded)} "
+                f"samples, got an array of shape {ranks_by.shape}"
+            )
+        if np.isnan(ranks_by).any():
+            raise InvalidInputError("confidence must be numbers, got NaN")
     count = np.arange(1, len(coded) + 1)
     errors = sums_of_lowest(-ranks_by, predicted != coded, count)
     return count / len(coded), errors / count
@@ -67,23 +68,8 @@ def risk_at_coverage(
 ) -> float:
     """Return the error among a given share of the samples, the most confident ones.
 
-    Parameters
-    ----------
-    y, probabilities, confidence : array-like
-        As in `risk_coverage_curve`.
-    coverage : float
-        Share of the samples, above 0 and up to 1, rounded up to whole samples.
-
-    Returns
-    -------
-    float
-        From 0 to 1; lower is better.
-
-    Examples
-    --------
-    >>> from structsmooth.metrics import risk_at_coverage
-    >>> risk_at_coverage([1, 1, 0, 0], [0.9, 0.8, 0.8, 0.3], coverage=0.5)
-    0.25
+    The coverage is a number above 0 and up to 1, and is rounded up to whole samples.
+    The other arguments are as in `risk_coverage_curve`.
     """
     share = check_real(coverage, "coverage", 0.0)
     if not 0.0 < share <= 1.0:
@@ -101,30 +87,13 @@ def area_under_risk_coverage(
     """Return AURC, the mean over k of the error among the k most confident samples.
 
     It is lower the fewer the errors are, and the less confident the model is where it
-    errs [1]_. If all samples have the same confidence, it is the error rate.
-
-    Parameters
-    ----------
-    y, probabilities, confidence : array-like
-        As in `risk_coverage_curve`.
-
-    Returns
-    -------
-    float
-        From 0 to 1; lower is better.
+    errs [1]_. If all samples have the same confidence, it is the error rate. Arguments
+    are as in `risk_coverage_curve`.
 
     References
     ----------
     .. [1] Geifman, Uziel, El-Yaniv: Bias-Reduced Uncertainty Estimation for Deep
        Neural Classifiers, ICLR 2019.
-
-    Examples
-    --------
-    The least confident of four is wrong: (0 + 0 + 0 + 1/4) / 4.
-
-    >>> from structsmooth.metrics import area_under_risk_coverage
-    >>> area_under_risk_coverage([1, 1, 0, 1], [0.9, 0.8, 0.3, 0.4])
-    0.0625
     """
     _, risk = risk_coverage_curve(y, probabilities, confidence)
     return float(risk.mean())
@@ -137,40 +106,11 @@ def excess_area_under_risk_coverage(
 
     The AURC of the best ranking is exact for this number of samples, unlike the usual
     limit ``r + (1-r) log(1-r)`` for many samples at error rate r. So the excess of a
-    perfect ranking is 0, and no ranking is below 0.
-
-    Parameters
-    ----------
-    y, probabilities, confidence : array-like
-        As in `risk_coverage_curve`.
-
-    Returns
-    -------
-    float
-        From 0 to 1; lower is better.
-
-    Examples
-    --------
-    The more confident of two is wrong: risks 1 and 1/2, where the best are 0 and 1/2.
-
-    >>> from structsmooth.metrics import excess_area_under_risk_coverage
-    >>> excess_area_under_risk_coverage([0, 0], [0.9, 0.2])
-    0.5
+    perfect ranking is 0, and no ranking is below 0. Arguments are as in
+    `risk_coverage_curve`.
     """
     _, risk = risk_coverage_curve(y, probabilities, confidence)
     count = np.arange(1, len(risk) + 1)
     n_errors = round(float(risk[-1]) * len(risk))
     least = np.maximum(count - (len(risk) - n_errors), 0) / count
     return float(risk.mean() - least.mean())
-
-
-def _check_confidence(confidence: ArrayLike, n_samples: int) -> NDArray[np.float64]:
-    values = check_numbers(confidence, "confidence")
-    if values.shape != (n_samples,):
-        raise InvalidInputError(
-            f"confidence must have one number for each of the {n_samples} samples, "
-            f"got an array of shape {values.shape}"
-        )
-    if np.isnan(values).any():
-        raise InvalidInputError("confidence must be numbers, got NaN")
-    return values

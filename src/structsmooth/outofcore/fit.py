@@ -2,44 +2,45 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import warnings
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from joblib import effective_n_jobs
+from numpy.typing import NDArray
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
+from structsmooth.bayes_error.points import Place
 from structsmooth.cluster.clusterers import resolve_n_clusters, seed_of
 from structsmooth.cluster.regions import merge_small, resolve_min_size
 from structsmooth.errors import InvalidParameterError
+from structsmooth.io import results
 from structsmooth.io.codec import assigner_from_arrays, assigner_to_arrays
 from structsmooth.io.paths import check_target
-from structsmooth.outofcore.plan import Plan, memory_limit
-from structsmooth.outofcore.request import Request
-from structsmooth.outofcore.result import write_result
-from structsmooth.outofcore.rows import Rows
-from structsmooth.outofcore.sources import ROWS, Labels, open_data
+from structsmooth.io.store import FILE_NAME
+from structsmooth.labels.forms import smooth_labels
+from structsmooth.labels.spread import spread_of
+from structsmooth.outofcore import stages
+from structsmooth.outofcore.plan import Plan, Request, memory_limit, peak_memory
+from structsmooth.outofcore.sources import ROWS, Labels, Rows, open_data
 from structsmooth.outofcore.spill import Spill
-from structsmooth.outofcore.stages import (
-    SORTED_ROWS,
-    BlockMoments,
-    assign_rows,
-    bound_regions,
-    fit_assigner,
-    sort_rows,
-)
 from structsmooth.reduce import is_transformer, reduce_linearly
 from structsmooth.settings import check_settings
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.structure import Structure
+from structsmooth.support.parallel import side_by_side
 from structsmooth.support.progress import Progress
 from structsmooth.support.validation import check_label_structure
 
 SEED, ASSIGNER, SIZES = "seed.npz", "clusters.npz", "sizes.npz"
+# Numbers in a piece of the soft labels.
+PIECE_NUMBERS = 2**19
 
 
 def fit_out_of_core(
@@ -59,45 +60,33 @@ def fit_out_of_core(
     The rows are read in pieces and sorted by cluster on disk; then the tree of one
     cluster after the other is built. Given the same clusters, the strengths are those
     of `StructuralSmoother.fit` to the last bit. After an interruption, the same call
-    resumes the fit.
+    resumes the fit. The ``cluster_labels_`` (int32) and ``sample_strengths_`` of the
+    returned smoother are read-only memory maps of files in ``output``.
 
     Parameters
     ----------
     data : path-like or array of shape (n, d)
-        A npy file, a csv or parquet table, a directory of parquet files, or an array
-        or memory map.
+        A npy file, a csv or parquet table, a directory of parquet files, or an array.
     output : path-like
-        Directory for the result: strengths, clusters and labels of all rows, soft
-        labels unless they are huge, cluster table, summary and fitted smoother.
+        Directory for the result.
     label : str, optional
         Column of a table that holds the labels.
     labels : path-like or array-like of shape (n,), optional
-        The labels, if they are not in the data: an array, a npy file, or a text file
-        with one label on each line.
+        Labels outside the data: an array, a npy file, or a text file of lines.
     drop : sequence of str
         Columns of a table that are not features.
     header : bool, optional
         Whether the first line of a text table names the columns. By default it does
         unless all its cells are numbers.
     smoother : StructuralSmoother, optional
-        Settings. It is cloned; its reducer and clusterer must be given by name, and
-        ``regions="point"`` and ``ignore_suspects=True``, which compare all rows, are
-        not possible.
+        Settings. Reducer and clusterer must be given by name; ``regions="point"`` and
+        ``ignore_suspects=True``, which compare all rows, are not possible.
     max_memory : int or str, optional
         Limit on the resident memory of this process, in bytes or such as "4GB". By
-        default half of the machine's. The result does not depend on it, unless it
-        allows less than about 32 bytes for each row: then the sample for clustering
-        is drawn differently.
+        default half of the machine's.
     spill : path-like, optional
-        Directory for what does not fit into memory: about as much as the data, twice
-        that for a table. It is deleted at the end. By default ``output`` with ".spill"
-        added.
-
-    Returns
-    -------
-    StructuralSmoother
-        Fitted. Its ``cluster_labels_`` (int32) and ``sample_strengths_`` are read-only
-        memory maps of files in ``output``.
+        Directory for what does not fit into memory, deleted at the end. By default
+        ``output`` with ".spill" added.
 
     Examples
     --------
@@ -105,15 +94,10 @@ def fit_out_of_core(
     >>> import numpy as np
     >>> from structsmooth import StructuralSmoother, fit_out_of_core
     >>> X = np.random.default_rng(0).normal(size=(500, 2))
+    >>> settings = StructuralSmoother(alpha=0.1)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     np.save(f"{folder}/X.npy", X)
-    ...     smoother = fit_out_of_core(
-    ...         f"{folder}/X.npy",
-    ...         f"{folder}/result",
-    ...         labels=X[:, 0] > 0,
-    ...         smoother=StructuralSmoother(alpha=0.1),
-    ...     )
-    ...     round(float(np.load(f"{folder}/result/strengths.npy").mean()), 6)
+    ...     _ = fit_out_of_core(X, folder, labels=X[:, 0] > 0, smoother=settings)
+    ...     round(float(np.load(f"{folder}/strengths.npy").mean()), 6)
     0.1
     """
     request = Request(data, label, labels, tuple(drop), header)
@@ -124,11 +108,11 @@ def fit_out_of_core(
     target = Path(output)
     check_target(target)
     place = Path(spill) if spill is not None else Path(f"{target}.spill")
-    settings = {k: repr(v) for k, v in smoother.get_params(deep=False).items()}
-    for name in ("n_jobs", "verbose", "random_state"):
-        del settings[name]
-    if not hasattr(smoother.random_state, "randint"):  # a generator's state changes
-        settings["random_state"] = repr(smoother.random_state)
+    ignored = ["n_jobs", "verbose"]
+    if hasattr(smoother.random_state, "randint"):  # a generator's state changes
+        ignored.append("random_state")
+    settings = smoother.get_params(deep=False).items()
+    settings = {name: repr(v) for name, v in settings if name not in ignored}
     identity = {**request.identity(), "settings": settings}
     with (
         Spill(place, identity) as store,
@@ -146,9 +130,8 @@ def fit_out_of_core(
                 store.remove()
             raise
         with progress.stage("write"):
-            notes = list(
-                dict.fromkeys(" ".join(str(w.message).split()) for w in caught)
-            )
+            notes = [" ".join(str(warning.message).split()) for warning in caught]
+            notes = list(dict.fromkeys(notes))
             write_result(smoother, target, store, coded_labels, notes, limit, request)
         store.remove()
     for note in caught:
@@ -157,14 +140,11 @@ def fit_out_of_core(
 
 
 def _check_settings(smoother: StructuralSmoother) -> None:
-    for name, refused, expected in (
-        ("regions", "point", "cluster"),
-        ("ignore_suspects", True, False),
-    ):
+    for name, refused in (("regions", "point"), ("ignore_suspects", True)):
         if getattr(smoother, name) == refused:
             raise InvalidParameterError(
-                f"{name}={refused!r} compares every row with all others and so needs "
-                f"them in memory; expected {name}={expected!r} out of core"
+                f"{name}={refused!r} compares every row with all others, which is not "
+                "possible out of core"
             )
     for name in ("reducer", "clusterer"):
         value = getattr(smoother, name)
@@ -189,12 +169,16 @@ def _fit(
     n_rows, n_classes = source.n_rows, len(labels.classes)
     settings = smoother.get_params(deep=False)
     check_settings(settings, n_classes, (n_rows, source.n_features))
-    seed = _kept_seed(smoother, spill)
+    # Drawn once, even if the fit is resumed; NaN stands for no seed.
+    kept = spill.once(
+        SEED, lambda: {"seed": np.array(seed_of(smoother.random_state), dtype=float)}
+    )
+    seed = None if np.isnan(kept["seed"]) else int(kept["seed"])
     n_jobs = effective_n_jobs(smoother.n_jobs)
     rows = Rows(source, Plan.make(limit, source.n_features), n_jobs)
     with progress.stage("reduce"):
         rows.reduction = reduce_linearly(
-            BlockMoments(rows, spill), smoother.reducer, smoother.n_components
+            stages.BlockMoments(rows, spill), smoother.reducer, smoother.n_components
         )
     with progress.stage("cluster"):
         n_clusters = resolve_n_clusters(
@@ -203,12 +187,14 @@ def _fit(
         kept = spill.once(
             ASSIGNER,
             lambda: assigner_to_arrays(
-                fit_assigner(rows, smoother.clusterer, n_clusters, seed)
+                stages.fit_assigner(rows, smoother.clusterer, n_clusters, seed)
             ),
         )
         assigner = assigner_from_arrays(kept)
     with progress.stage("assign", rows.n_blocks) as stage:
-        kept = spill.once(SIZES, lambda: assign_rows(rows, assigner, spill, stage))
+        kept = spill.once(
+            SIZES, lambda: stages.assign_rows(rows, assigner, spill, stage)
+        )
         sizes = kept["sizes"]
         regions = merge_small(
             assigner,
@@ -216,23 +202,21 @@ def _fit(
             kept["sums"] / np.maximum(sizes, 1.0)[:, np.newaxis],
             resolve_min_size(smoother.min_cluster_size, n_classes),
         )
-    is_used = sizes > 0
-    region_sizes = np.bincount(
-        regions.region_of_cluster[is_used], weights=sizes[is_used]
-    ).astype(np.int64)
+    # Clusters without rows have region -1.
+    region_sizes = np.zeros(regions.n_regions, dtype=np.int64)
+    np.add.at(region_sizes, regions.region_of_cluster, sizes.astype(np.int64))
     at_once = rows.plan.trees_at_once(
         region_sizes.tolist(), rows.width, rows.dtype.itemsize, n_jobs
     )
     with progress.stage("sort", rows.n_pieces) as stage:
-        if not spill.has(SORTED_ROWS):
-            sort_rows(spill, rows, labels, regions, region_sizes, stage)
-            spill.discard(ROWS)  # of a table; only the sorted rows are needed now
+        if not spill.has(stages.SORTED_ROWS):
+            stages.sort_rows(spill, rows, labels, regions, region_sizes, stage)
+            spill.path(ROWS).unlink(missing_ok=True)  # the sorted rows are enough now
     with progress.stage("spanning trees", len(region_sizes)) as stage:
-        bounds = bound_regions(
+        bounds = stages.bound_regions(
             spill,
+            rows,
             region_sizes,
-            rows.width,
-            rows.dtype,
             at_once=at_once,
             n_threads=n_jobs if at_once == 1 else 1,
             stage=stage,
@@ -249,12 +233,89 @@ def _fit(
     return labels
 
 
-def _kept_seed(smoother: StructuralSmoother, spill: Spill) -> int | None:
-    """Return the seed of the fit, which is drawn once even if the fit is resumed."""
+def write_result(
+    smoother: StructuralSmoother,
+    target: Path,
+    spill: Spill,
+    labels: Labels,
+    notes: list[str],
+    limit: int,
+    request: Request,
+) -> None:
+    """Write the result directory, and let the smoother map its files."""
+    summary: dict[str, Any] = {
+        "data": request.name,
+        **results.summarize(smoother, notes),
+    }
+    if labels.feature_names is not None:
+        summary["feature_names"] = labels.feature_names
 
-    def draw() -> dict[str, int]:
-        seed = seed_of(smoother.random_state)
-        return {} if seed is None else {"seed": seed}
+    def write_files(directory: Path) -> None:
+        _write_rows(directory, smoother, spill, labels)
+        _map_rows(smoother, directory)
+        smoother.save(directory / FILE_NAME)
+        _map_rows(smoother, None)  # some systems cannot move a mapped file
+        results.write_cluster_table(directory, smoother)
+        summary["memory"] = {"limit": limit, "peak": peak_memory()}
 
-    kept = spill.once(SEED, draw)
-    return int(kept["seed"]) if kept else None
+    results.write_results(target, summary, write_files)
+    _map_rows(smoother, target)
+
+
+def _map_rows(smoother: StructuralSmoother, directory: Path | None) -> None:
+    """Let the smoother map clusters and strengths from a directory, or from none."""
+    clusters: NDArray[Any] = np.empty(0, dtype=np.int32)
+    strengths: NDArray[Any] = np.empty(0)
+    if directory is not None:
+        clusters = np.load(directory / "clusters.npy", mmap_mode="r")
+        strengths = np.load(directory / "strengths.npy", mmap_mode="r")
+    structure = smoother.structure_
+    regions = dataclasses.replace(structure.regions, labels=clusters)
+    smoother.fit_structure(
+        dataclasses.replace(structure, regions=regions),
+        smoother.decision_,
+        sample_strengths=strengths,
+    )
+
+
+def _write_rows(
+    directory: Path, smoother: StructuralSmoother, spill: Spill, labels: Labels
+) -> None:
+    """Write the arrays that have an entry for each row."""
+    n_rows, n_classes = labels.n_rows, len(smoother.classes_)
+    writes_soft_labels = n_rows * n_classes * 4 <= results.LARGEST_SOFT_LABELS
+    step = max(1, PIECE_NUMBERS // n_classes)
+
+    def values_of(start: int) -> dict[str, NDArray[Any]]:
+        stop = min(start + step, n_rows)
+        coded = labels.read(start, stop)
+        clusters = spill.read(stages.CLUSTERS, np.int32, start, stop)
+        region = smoother.structure_.regions.region_of_cluster[clusters]
+        strengths = smoother.strengths_[region]
+        values: dict[str, NDArray[Any]] = {
+            "strengths.npy": strengths,
+            "clusters.npy": region.astype(np.int32),
+            "labels.npy": coded,
+        }
+        if writes_soft_labels:
+            spread = None
+            if smoother.spread == "overlap":
+                spread = spread_of(smoother.structure_, coded, Place(region))
+            soft = smooth_labels(coded, strengths, n_classes, spread)
+            values["soft_labels.npy"] = soft.astype(np.float32)
+        return values
+
+    n_jobs = min(2, effective_n_jobs(smoother.n_jobs))
+    pieces = side_by_side(
+        values_of, range(0, n_rows, step), n_jobs, share_memory=True, ahead=1
+    )
+    streams: dict[str, BinaryIO] = {}
+    with contextlib.ExitStack() as stack:
+        for piece in pieces:
+            for name, array in piece.items():
+                if name not in streams:
+                    streams[name] = stack.enter_context((directory / name).open("wb"))
+                    header = np.lib.format.header_data_from_array_1_0(array)
+                    header["shape"] = (n_rows, *array.shape[1:])
+                    np.lib.format.write_array_header_1_0(streams[name], header)
+                streams[name].write(array.data)

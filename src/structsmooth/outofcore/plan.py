@@ -1,4 +1,4 @@
-"""How much memory a fit may take, and how many rows that allows at a time."""
+"""What to fit, how much memory that may take, and how many rows at a time."""
 
 from __future__ import annotations
 
@@ -6,15 +6,28 @@ import contextlib
 import numbers
 import os
 import re
-import sys
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from structsmooth.errors import InvalidInputError, InvalidParameterError
+import numpy as np
 
-_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_BINARY = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+from structsmooth.errors import (
+    FileFormatError,
+    FileOptionError,
+    InvalidInputError,
+    InvalidParameterError,
+)
+from structsmooth.io import tables
+from structsmooth.io.atomic import reading
+from structsmooth.io.paths import KINDS, check_is_file
+
+# How many rows of an array are compared to tell whether it is the same as before.
+COMPARED_ROWS = 1000
+# What a fit in memory takes at most: a multiple of the file's size, plus a constant.
+TIMES_IN_MEMORY = {".npy": 5, ".gz": 20, ".parquet": 10, ".pq": 10, "": 4}
+BASE_MEMORY = 400 * 10**6
 # Numbers in a block. Sums are taken block by block, so the size of a block depends on
 # the width of the data only: another memory limit gives the same bits.
 BLOCK_NUMBERS = 2**20
@@ -27,14 +40,118 @@ MOST_PIECE_BYTES = 512 * 10**6
 USUAL_MEMORY = 8 * 10**9
 
 
+@dataclass(frozen=True)
+class Request:
+    """Data and labels, as for `read_dataset`; both may also be arrays."""
+
+    data: Any
+    label: str | None = None
+    labels: Any = None
+    drop: tuple[str, ...] = ()
+    header: bool | None = None
+
+    @property
+    def path(self) -> Path | None:
+        """The file or directory, unless the data are an array."""
+        return Path(self.data) if isinstance(self.data, str | Path) else None
+
+    @property
+    def name(self) -> str:
+        """What messages and the summary call the data."""
+        return "X" if self.path is None else self.path.name
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the data have columns, with names and units of their own."""
+        arrays = (".npy", ".npz")
+        return self.path is not None and self.path.suffix.lower() not in arrays
+
+    def exceeds(self, limit: int) -> bool:
+        """Whether a fit in memory would take more, as estimated from the size on disk.
+
+        An npz cannot be read in pieces and so never exceeds a limit.
+        """
+        if self.path is None or self.path.name.lower().endswith(".npz"):
+            return False
+        if self.path.is_dir():
+            return True
+        check_is_file(self.path)
+        name = self.path.name.lower()
+        times = next(t for end, t in TIMES_IN_MEMORY.items() if name.endswith(end))
+        return self.path.stat().st_size * times + BASE_MEMORY > limit
+
+    def check(self) -> None:
+        """Refuse what cannot be read in pieces, before any work is done."""
+        if self.label is not None and self.labels is not None:
+            raise FileOptionError("--label and --labels both name the labels: give one")
+        if self.path is not None:
+            files_of(self.path)
+        if not self.is_table and (self.drop or self.label is not None):
+            raise FileOptionError(
+                f"{self.name} has no columns to choose or drop: it is not a table"
+            )
+        if self.labels is None and not self.is_table:
+            raise FileOptionError(f"{self.name} has no labels: give --labels")
+
+    def identity(self) -> dict[str, Any]:
+        """Return what distinguishes these data and columns from others, for JSON."""
+        return {
+            "data": _fingerprint(self.data),
+            "labels": None if self.labels is None else _fingerprint(self.labels),
+            "columns": [self.label, list(self.drop), self.header],
+        }
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return the file, or the parquet files of a directory in a fixed order."""
+    if path.is_dir():
+        files = sorted(
+            file
+            for file in path.rglob("*")
+            if file.name.lower().endswith(tables.PARQUET)
+            and not file.name.startswith(("_", "."))  # as in Spark and Arrow
+        )
+        if not files:
+            raise FileFormatError(f"{path} is a directory without parquet files")
+        return files
+    check_is_file(path)
+    name = path.name.lower()
+    if name.endswith(".npz"):
+        raise FileFormatError(
+            f"{path} cannot be read in pieces: save its arrays as npy files"
+        )
+    if not name.endswith((".npy", *tables.TEXT_TABLES, *tables.PARQUET)):
+        raise FileFormatError(
+            f"{path} is of an unknown kind, expected {KINDS}, or a directory "
+            "of parquet files"
+        )
+    return [path]
+
+
+def _fingerprint(data: Any) -> list[Any]:
+    """Return names, sizes and dates of files, or a checksum of some rows."""
+    if isinstance(data, str | Path):
+        path = Path(data)
+        with reading(path):
+            files = files_of(path) if path.is_dir() else [path]
+            facts = [(file, file.stat()) for file in files]
+        return [[str(f.absolute()), s.st_size, s.st_mtime_ns] for f, s in facts]
+    array = data if hasattr(data, "shape") else np.asarray(data)
+    chosen = np.linspace(0, len(array) - 1, COMPARED_ROWS).astype(np.int64)
+    rows = np.asarray(array[np.unique(chosen)])
+    content = repr(rows.tolist()).encode() if rows.dtype.hasobject else rows.tobytes()
+    return [str(array.dtype), list(array.shape), zlib.crc32(content)]
+
+
 def parse_size(size: Any) -> int:
     """Return the bytes of a size such as "4GB", "512 MiB" or 4000000000."""
     if isinstance(size, numbers.Integral) and int(size) > 1:
         return int(size)
     if isinstance(size, str):
         found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([KMGT]?)(I?)B?\s*", size.upper())
-        if found and (not found[3] or found[2]):
-            number = int(float(found[1]) * (_BINARY if found[3] else _UNITS)[found[2]])
+        if found and (found[2] or not found[3]):
+            base = 1024 if found[3] else 1000
+            number = int(float(found[1]) * base ** " KMGT".index(found[2] or " "))
             if number > 0:
                 return number
     raise InvalidParameterError(
@@ -65,16 +182,7 @@ def memory_limit(max_memory: int | str | None) -> int:
 
 def peak_memory() -> int:
     """Return the largest resident memory that this process has had, 0 if unknown."""
-    peak = _proc_memory("VmHWM")
-    if peak:
-        return peak
-    try:
-        import resource
-    except ImportError:
-        return 0
-    # This peak includes the process from before it became Python.
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
+    return _proc_memory("VmHWM")
 
 
 def _proc_memory(field: str) -> int:
@@ -88,9 +196,8 @@ def _proc_memory(field: str) -> int:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a memory limit allows.
+    """What a memory limit allows: of ``limit`` bytes, ``free`` are left for rows.
 
-    The process may have ``limit`` bytes resident, of which ``free`` are left for rows.
     A piece is what is read at once, and consists of blocks that are computed with.
     """
 
@@ -105,7 +212,7 @@ class Plan:
         block_rows = max(LEAST_BLOCK_ROWS, BLOCK_NUMBERS // n_features)
         # As they are in the file, as floating-point numbers, centered, and reduced.
         row_bytes = 4 * 8 * n_features + 64
-        taken = (_proc_memory("VmRSS") or peak_memory() or RESERVE) + RESERVE
+        taken = (_proc_memory("VmRSS") or RESERVE) + RESERVE
         free = limit - taken
         if free < 3 * block_rows * row_bytes:
             needed = taken + 3 * block_rows * row_bytes

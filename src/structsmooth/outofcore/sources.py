@@ -1,38 +1,31 @@
-"""Rows and labels that can be read in pieces, in any order, as often as needed."""
+"""The data of a fit, as rows and labels that are read in pieces."""
 
 from __future__ import annotations
 
-import itertools
-import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.errors import FileFormatError, InvalidInputError
-from structsmooth.io.paths import check_is_file
-from structsmooth.io.readers import as_rows, read_npy
-from structsmooth.io.tables import (
-    Piece,
-    TableOptions,
-    csv_pieces,
-    labels_from_text,
-    parquet_pieces,
-    refuse_missing,
-)
-from structsmooth.outofcore.request import PARQUET, Request, files_of
+from structsmooth.io import readers, tables
+from structsmooth.io.readers import read_npy
+from structsmooth.io.tables import Dataset
+from structsmooth.outofcore.plan import Plan, Request, files_of
 from structsmooth.outofcore.spill import Spill
+from structsmooth.reduce import LinearReduction
+from structsmooth.support.parallel import side_by_side
 from structsmooth.support.validation import check_features, encode_labels
 
 # In the spill directory: the rows of a table as numbers, the labels numbered in the
 # order in which they appear, and what these numbers mean.
 ROWS, CODES, CLASSES = "rows.bin", "codes.bin", "classes.npz"
-# Labels that are read at a time.
-LABEL_ROWS = 2**18
 # More labels than this are identifiers, and would fill the memory.
 MOST_CLASSES = 1_000_000
+
+Result = TypeVar("Result")
 
 
 class ArraySource:
@@ -42,20 +35,15 @@ class ArraySource:
     """
 
     def __init__(self, data: Any) -> None:
-        self._path: Path | None = None
-        self._array: Any = None
-        if isinstance(data, str | Path):
-            self._path = Path(data)
-        else:
-            self._array = data if hasattr(data, "shape") else np.asarray(data)
+        self._path = Path(data) if isinstance(data, str | Path) else None
+        self._array = data if hasattr(data, "shape") else np.asarray(data)
         first = self.read(0, 1)
         self.n_rows, self.n_features = len(self._open()), first.shape[1]
         self.dtype = first.dtype
 
     def _open(self) -> Any:
-        return (
-            self._array if self._path is None else np.atleast_1d(read_npy(self._path))
-        )
+        path = self._path
+        return self._array if path is None else np.atleast_1d(read_npy(path))
 
     def _copy(self, start: int, stop: int) -> NDArray[Any]:
         whole = self._open()
@@ -71,7 +59,7 @@ class ArraySource:
         """Return some rows as float32 or float64, converted as for a fit in memory."""
         rows = self._copy(start, stop)
         if self._path is not None:
-            rows = as_rows(rows, self._path)
+            rows = readers.as_rows(rows, self._path)
         if rows.ndim != 2 or rows.dtype.kind not in "biuf":
             rows = check_features(rows, first_row=start)
         return rows if rows.dtype in (np.float32, np.float64) else rows.astype(float)
@@ -103,13 +91,80 @@ class Labels:
         if bool(kept["are_objects"]):
             self.classes = self.classes.astype(object)
         self.n_rows = int(self.counts.sum())
-        self.feature_names: list[str] | None = None
-        if "names" in kept:
-            self.feature_names = kept["names"].tolist()
+        self.feature_names = kept["names"].tolist() if "names" in kept else None
 
     def read(self, start: int, stop: int) -> NDArray[np.int64]:
         """Return the class numbers of some rows."""
         return np.asarray(self._place[self._spill.read(CODES, np.int32, start, stop)])
+
+
+class Rows:
+    """The rows of a source, as they are or reduced, in blocks that threads work on."""
+
+    def __init__(self, source: Source, plan: Plan, n_jobs: int) -> None:
+        self._source, self.plan = source, plan
+        self._n_jobs = plan.blocks_at_once(n_jobs, source.n_features)
+        self.reduction = LinearReduction()
+        self.n_rows = source.n_rows
+        # The reduced features have the type of the data.
+        self.dtype = source.dtype
+        self.n_pieces = -(-self.n_rows // plan.piece_rows)
+        self.n_blocks = -(-self.n_rows // plan.block_rows)
+
+    @property
+    def width(self) -> int:
+        """Number of features after the reduction."""
+        components = self.reduction.components
+        return self._source.n_features if components is None else len(components)
+
+    def raw(
+        self, work: Callable[[NDArray[Any]], Result], *, check: bool = False
+    ) -> Iterator[Result]:
+        """Work on rows as they are; ``check`` refuses what is not finite."""
+
+        def check_and_work(numbered: tuple[int, NDArray[Any]]) -> Result:
+            first, rows = numbered
+            return work(check_features(rows, first_row=first) if check else rows)
+
+        return side_by_side(
+            check_and_work, self._blocks(), self._n_jobs, share_memory=True, ahead=2
+        )
+
+    def reduced(self, work: Callable[[NDArray[Any]], Result]) -> Iterator[Result]:
+        """Work on reduced rows."""
+        return self.raw(lambda rows: work(self.reduction.transform(rows)))
+
+    def reduced_pieces(
+        self, work: Callable[[int, NDArray[Any]], Result]
+    ) -> Iterator[Result]:
+        """Work on pieces of reduced rows, with the number of the first row."""
+
+        def reduce_and_work(numbered: tuple[int, NDArray[Any]]) -> Result:
+            first, piece = numbered
+            # Block by block, because a product of matrices depends on their size.
+            blocks = [self.reduction.transform(block) for block in self._cut(piece)]
+            return work(first, np.concatenate(blocks))
+
+        # A plan allows for three pieces: two are worked on while one is read.
+        n_jobs = min(2, self._n_jobs)
+        return side_by_side(
+            reduce_and_work, self._pieces(), n_jobs, share_memory=True, ahead=1
+        )
+
+    def _pieces(self) -> Iterator[tuple[int, NDArray[Any]]]:
+        for start in range(0, self.n_rows, self.plan.piece_rows):
+            stop = min(start + self.plan.piece_rows, self.n_rows)
+            yield start, self._source.read(start, stop)
+
+    def _cut(self, piece: NDArray[Any]) -> list[NDArray[Any]]:
+        step = self.plan.block_rows
+        return [piece[start : start + step] for start in range(0, len(piece), step)]
+
+    def _blocks(self) -> Iterator[tuple[int, NDArray[Any]]]:
+        for first, piece in self._pieces():
+            for block in self._cut(piece):
+                yield first, block
+                first += len(block)
 
 
 def open_data(request: Request, spill: Spill) -> tuple[Source, Labels]:
@@ -128,7 +183,7 @@ def open_data(request: Request, spill: Spill) -> tuple[Source, Labels]:
 def _copy_table(request: Request, spill: Spill) -> dict[str, Any]:
     """Copy the rows and labels of a table, and return what to keep."""
     numbering = _LabelNumbering(request.name)
-    names: list[str] = []
+    names: list[str] | None = None
     n_rows = 0
     with spill.writing(ROWS) as rows, spill.writing(CODES) as codes:
         for piece in _table_pieces(request):
@@ -149,18 +204,13 @@ def _copy_table(request: Request, spill: Spill) -> dict[str, Any]:
     return found | {"names": np.array(names, dtype=str)}
 
 
-def _table_pieces(request: Request) -> Iterator[Piece]:
+def _table_pieces(request: Request) -> Iterator[Dataset]:
     """Read the rows of all files; the first one decides which columns are features."""
-    options = TableOptions(
-        request.label,
-        request.drop,
-        request.header,
-        separate_labels=request.labels is not None,
+    options = tables.TableOptions(
+        request.label, request.drop, request.header, request.labels is not None
     )
     for path in files_of(Path(request.data)):
-        is_parquet = path.name.lower().endswith(PARQUET)
-        read_pieces = parquet_pieces if is_parquet else csv_pieces
-        for piece in read_pieces(path, options):
+        for piece in tables.table_pieces(path, options):
             options = options._replace(features=piece.feature_names)
             yield piece
 
@@ -172,41 +222,27 @@ def _number_labels(labels: Any, spill: Spill, n_rows: int) -> dict[str, Any]:
     with spill.writing(CODES) as stream:
         for values in _label_pieces(labels):
             n_labels += len(values)
-            if n_labels > n_rows:
-                break
             stream.write(numbering.add(values).data)
         if n_labels != n_rows:
-            more = "or more " if n_labels > n_rows else ""
             raise InvalidInputError(
                 f"X and y must have the same length: X has {n_rows} rows, y has "
-                f"{n_labels} {more}labels"
+                f"{n_labels} labels"
             )
     return numbering.classes()
 
 
 def _label_pieces(labels: Any) -> Iterator[Any]:
     """Give the labels of an array, a npy file or a text file, some at a time."""
-    if not isinstance(labels, str | Path):
-        if getattr(labels, "dtype", None) is None or not hasattr(labels, "ndim"):
-            labels = np.asarray(labels)
-        for start in range(0, len(labels), LABEL_ROWS):
-            yield labels[start : start + LABEL_ROWS]
-        return
-    path = Path(labels)
-    check_is_file(path)
-    if path.suffix.lower() == ".npy":
-        yield from _label_pieces(read_npy(path))
-        return
-    n_before = 0
-    try:
-        with path.open(encoding="utf-8-sig") as stream:
-            lines = (line.strip() for line in stream if line.strip())
-            while cells := list(itertools.islice(lines, LABEL_ROWS)):
-                refuse_missing(cells, path, n_before)
-                yield cells
-                n_before += len(cells)
-    except UnicodeDecodeError:
-        raise FileFormatError(f"{path} is not a text file of labels") from None
+    if isinstance(labels, str | Path):
+        path = Path(labels)
+        if path.suffix.lower() != ".npy":
+            yield from readers.text_labels_of(path)
+            return
+        labels = read_npy(path)
+    elif getattr(labels, "dtype", None) is None or not hasattr(labels, "ndim"):
+        labels = np.asarray(labels)
+    for start in range(0, len(labels), readers.LABEL_ROWS):
+        yield labels[start : start + readers.LABEL_ROWS]
 
 
 class _LabelNumbering:
@@ -223,11 +259,8 @@ class _LabelNumbering:
         """Return numbers for labels, given as an array or, from text, as a list."""
         if isinstance(values, list):
             self._is_text = True
-            distinct, coded = np.unique(np.array(values), return_inverse=True)
-        else:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # a short piece may repeat no label
-                distinct, coded = encode_labels(values, None)
+            values = np.array(values)
+        distinct, coded = encode_labels(values, None)
         numbers = self._numbers
         is_new = [label not in numbers for label in distinct.tolist()]
         if any(is_new):
@@ -252,7 +285,7 @@ class _LabelNumbering:
             )
         labels = np.concatenate(self._parts)
         if self._is_text:
-            labels = labels_from_text(labels.tolist(), Path(self._name), False)
+            labels = tables.labels_from_text(labels.tolist())
         # Labels that were read as text may turn out to be numbers only now.
         classes, place = encode_labels(labels, None)
         are_objects = classes.dtype.kind == "O"

@@ -61,11 +61,6 @@ class Spill:
         """Whether a file is there, which means that it is complete."""
         return self.path(name).is_file()
 
-    def discard(self, name: str) -> None:
-        """Delete a file that is no longer needed."""
-        with self.errors():
-            self.path(name).unlink(missing_ok=True)
-
     @contextlib.contextmanager
     def errors(self) -> Iterator[None]:
         """Turn errors of the system into sentences."""
@@ -73,11 +68,6 @@ class Spill:
             yield
         except OutputError:
             raise
-        except FileNotFoundError as error:
-            raise OutputError(
-                f"the spill directory {self.directory} is gone, or a file in it; "
-                "nothing else was written, start the fit again"
-            ) from error
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             raise OutputError(
@@ -119,17 +109,15 @@ class Spill:
         """Return some rows of a file of numbers; without a width, one number each."""
         kind = np.dtype(dtype)
         columns = 1 if width is None else width
-        count = (stop - start) * columns
+        count, offset = (stop - start) * columns, start * columns * kind.itemsize
         with self.errors():
-            found = np.fromfile(
-                self.path(name), kind, count, offset=start * columns * kind.itemsize
-            )
+            found = np.fromfile(self.path(name), kind, count, offset=offset)
         if len(found) != count:
             raise OutputError(
                 f"{self.path(name)} was cut short by something else; delete "
                 f"{self.directory} and start the fit again"
             )
-        return found if width is None else found.reshape(-1, width)
+        return found if width is None else found.reshape(stop - start, width)
 
     def _refuse_others(self) -> None:
         """Refuse a directory that holds anything but an unfinished fit like this."""

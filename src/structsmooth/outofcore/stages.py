@@ -10,18 +10,11 @@ from numpy.typing import NDArray
 from sklearn.decomposition import IncrementalPCA
 
 from structsmooth.bayes_error.bounds import BayesErrorBounds, region_bounds
+from structsmooth.cluster import clusterers
 from structsmooth.cluster.assign import Assigner
-from structsmooth.cluster.clusterers import (
-    gaussian_mixture,
-    kmeans_centers,
-    kmeans_sample,
-    kmeans_sample_size,
-    squared_distances,
-)
 from structsmooth.cluster.regions import Regions
 from structsmooth.io.codec import bounds_from_arrays, bounds_to_arrays
-from structsmooth.outofcore.rows import Rows
-from structsmooth.outofcore.sources import Labels
+from structsmooth.outofcore.sources import Labels, Rows
 from structsmooth.outofcore.spill import Spill
 from structsmooth.reduce import FULL_SPECTRUM, LinearReduction
 from structsmooth.support.groups import order_by_group
@@ -55,9 +48,10 @@ class BlockMoments:
         self.low, self.high = found["low"], found["high"]
 
     def _find_range(self) -> dict[str, Any]:
-        low: Any = np.inf
-        high: Any = -np.inf
-        ranges = self._rows.checked(lambda rows: (rows.min(axis=0), rows.max(axis=0)))
+        ranges = self._rows.raw(
+            lambda rows: (rows.min(axis=0), rows.max(axis=0)), check=True
+        )
+        low, high = next(ranges)
         for lowest, highest in ranges:
             low, high = np.minimum(low, lowest), np.maximum(high, highest)
         return {"low": low, "high": high}
@@ -136,37 +130,36 @@ def _incremental_pca(
 def fit_assigner(
     rows: Rows, clusterer: str, n_clusters: int, seed: int | None
 ) -> Assigner:
-    """Cluster a sample of the reduced rows.
-
-    It is the sample of a fit in memory, provided that the distances of all rows from
-    their mean can be sorted in memory; otherwise it is drawn by row number. A Gaussian
-    mixture is fitted to the sample too, and not to all rows.
-    """
-    size = kmeans_sample_size(rows.n_rows, n_clusters)
+    """Cluster a sample of the reduced rows: that of a fit in memory, if possible."""
+    size = clusterers.kmeans_sample_size(rows.n_rows, n_clusters)
     responsibilities = 4 * 8 * n_clusters if clusterer == "gmm" else 0
     needed = size * (16 * rows.width + responsibilities)
     rows.plan.require(needed, "the sample for clustering")
     sample = _gather(rows, _draw_sample(rows, n_clusters, size, seed))
     if clusterer == "gmm":
-        return gaussian_mixture(sample, n_clusters, seed)
-    return kmeans_centers(sample, n_clusters, seed, full=size == rows.n_rows)
+        return clusterers.gaussian_mixture(sample, n_clusters, seed)
+    return clusterers.kmeans_centers(sample, n_clusters, seed, full=size == rows.n_rows)
 
 
 def _draw_sample(
     rows: Rows, n_clusters: int, size: int, seed: int | None
 ) -> NDArray[np.int64]:
-    """Return the numbers of the rows in the sample, in its order."""
+    """Return the numbers of the rows in the sample, in its order.
+
+    The sample is that of a fit in memory, provided that the distances of all rows from
+    their mean can be sorted in memory; otherwise it is drawn by row number.
+    """
     n_rows = rows.n_rows
     if DRAW_BYTES * n_rows > rows.plan.free:
         return np.random.default_rng(seed).choice(n_rows, size, replace=False)
     mean = _running_sum(rows.reduced(lambda block: block.astype(np.float64))) / n_rows
     distances = np.empty(n_rows)
     start = 0
-    for some in rows.reduced(lambda block: squared_distances(block, mean)):
+    for some in rows.reduced(lambda block: clusterers.squared_distances(block, mean)):
         distances[start : start + len(some)] = some
         start += len(some)
     order = np.argsort(distances, kind="stable")
-    draws = kmeans_sample(n_rows, n_clusters, seed)
+    draws = clusterers.kmeans_sample(n_rows, n_clusters, seed)
     return order if draws is None else order[draws]
 
 
@@ -246,29 +239,27 @@ def sort_rows(
 
 def bound_regions(
     spill: Spill,
+    rows: Rows,
     sizes: NDArray[np.int64],
-    width: int,
-    dtype: np.dtype[Any],
     *,
     at_once: int,
     n_threads: int,
     stage: Stage,
     **settings: Any,
 ) -> list[BayesErrorBounds]:
-    """Bound each region of the sorted rows, the largest first.
+    """Bound each region of the sorted rows, the largest first, ``at_once`` together.
 
-    ``at_once`` regions are in memory together, with ``n_threads`` threads for each. The
-    settings are those of `region_bounds`.
+    The settings are those of `region_bounds`.
     """
     starts = np.cumsum(sizes) - sizes
-    workload = sum(prim_seconds(int(size), width) for size in sizes)
+    workload = sum(prim_seconds(int(size), rows.width) for size in sizes)
 
     def bound(region: int) -> BayesErrorBounds:
         start, stop = int(starts[region]), int(starts[region] + sizes[region])
 
         def find() -> dict[str, Any]:
             found = region_bounds(
-                spill.read(SORTED_ROWS, dtype, start, stop, width),
+                spill.read(SORTED_ROWS, rows.dtype, start, stop, rows.width),
                 spill.read(SORTED_CODES, np.int32, start, stop).astype(np.int64),
                 n_threads=n_threads,
                 workload=workload,

@@ -1,14 +1,10 @@
-"""One offline HTML file that shows what a fit has found, and the same content as JSON.
-
-`report_of` makes it from a fitted smoother and its training rows, ``structsmooth
-report`` from what ``structsmooth fit`` has written.
-"""
+"""One offline HTML file that shows what a fit has found, and its content as JSON."""
 
 from __future__ import annotations
 
 from structsmooth.report.build import build_report
+from structsmooth.report.html import report_of, write_report
 from structsmooth.report.model import Report
 from structsmooth.report.view import View, make_view
-from structsmooth.report.write import report_of, write_report
 
 __all__ = ["Report", "View", "build_report", "make_view", "report_of", "write_report"]

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from structsmooth.bayes_error.bounds import BayesErrorBounds
 from structsmooth.bayes_error.ranking import order_of_regions, says_little
 from structsmooth.bayes_error.shrinkage import shrink_bounds
-from structsmooth.io.store import versions
+from structsmooth.io.store import settings_of, versions
 from structsmooth.report.checks import make_checks
-from structsmooth.report.model import ClassRow, ClusterRow, Map, Pairs, Report, Sample
-from structsmooth.report.palette import overlap_of_classes
+from structsmooth.report.drawing import overlap_of_classes
+from structsmooth.report.model import ClassCounts, ClassRow, ClusterRow, Pairs, Report
 from structsmooth.report.pictures import png_uri
 from structsmooth.report.verdict import make_verdict
 from structsmooth.report.view import N_NEIGHBORS, View
@@ -33,30 +33,24 @@ def build_report(
     fit_versions: Mapping[str, str] | None = None,
     left_out: Sequence[str] = (),
 ) -> Report:
-    """Collect the content of a report.
+    """Collect the content of a report on a fitted smoother.
 
     Parameters
     ----------
-    smoother : StructuralSmoother
-        Fitted.
     view : View or None
-        What `make_view` found in the rows; without it there is neither a map nor a list
-        of ambiguous samples.
+        Without it there is neither a map nor a list of ambiguous samples.
     name : str
         What to call the data.
     notes, left_out : sequence of str
         Warnings of the fit, and what the report lacks and why.
     fit_versions : mapping of str to str, optional
         Versions that the smoother was fitted with; by default the current ones.
-
-    Returns
-    -------
-    Report
-        For `write_report`.
     """
     whole = smoother.bayes_error_bounds_
     shrinkage = shrink_bounds(smoother.cluster_bounds_)
     checks = make_checks(smoother, view, shrinkage)
+    names = [str(label) for label in smoother.classes_.tolist()]
+    sizes = whole.class_counts.astype(int).tolist()
     crossing = overlap_of_classes(whole)
     today = versions()
     return Report(
@@ -70,23 +64,13 @@ def build_report(
         regions=smoother.regions,
         verdict=make_verdict(smoother, shrinkage, checks, view),
         checks=checks,
-        classes=tuple(
-            ClassRow(str(label), int(size), float(edges))
-            for label, size, edges in zip(
-                smoother.classes_.tolist(), whole.class_counts, crossing, strict=True
-            )
-        ),
+        classes=tuple(map(ClassRow, names, sizes, crossing.tolist())),
         clusters=_clusters(smoother),
-        pairs=_pairs(whole),
+        pairs=pairs_of(whole),
         map=None if view is None else _map(view),
         samples=() if view is None else _samples(view),
         unranked="" if view is None else _unranked(view),
-        settings={
-            key: value
-            if isinstance(value, str | int | float | bool | None)
-            else repr(value)
-            for key, value in smoother.get_params(deep=False).items()
-        },
+        settings=settings_of(smoother),
         versions=dict(fit_versions or today),
         made_with=today["structsmooth"],
         notes=tuple(notes),
@@ -106,7 +90,7 @@ def _clusters(smoother: StructuralSmoother) -> tuple[ClusterRow, ...]:
         inside = smoother.sample_strengths_[members[cluster]]
         least, most = np.quantile(inside, (0.1, 0.9)).tolist()
         low, high = bounds.upper_interval
-        classes = _most_first(np.arange(len(bounds.class_counts)), bounds.class_counts)
+        classes = most_first(np.arange(len(bounds.class_counts)), bounds.class_counts)
         rows.append(
             ClusterRow(
                 cluster=cluster,
@@ -124,33 +108,30 @@ def _clusters(smoother: StructuralSmoother) -> tuple[ClusterRow, ...]:
                 strength_range=(least, most),
                 differs=bool((center < low or center > high) and not little[cluster]),
                 says_little=bool(little[cluster]),
-                pairs=_pairs(bounds),
+                pairs=pairs_of(bounds),
             )
         )
     return tuple(rows)
 
 
-def _most_first(
-    classes: NDArray[np.int64], counts: NDArray[Any]
-) -> tuple[tuple[int, int], ...]:
+def most_first(classes: NDArray[np.int64], counts: NDArray[Any]) -> ClassCounts:
     """Return the classes that occur, with their counts."""
     order = np.argsort(-counts, kind="stable")
     order = order[counts[order] > 0]
     return tuple(zip(classes[order].tolist(), counts[order].tolist(), strict=True))
 
 
-def _describe(
-    classes: tuple[tuple[int, int], ...], n_rows: int, names: NDArray[Any]
-) -> str:
+def _describe(classes: ClassCounts, n_rows: int, names: NDArray[Any]) -> str:
     """Return the largest classes with their shares as text."""
-    text = ", ".join(
+    shown = [
         f"“{short(str(names[k]))}” {percent(size / n_rows, 0)}"
         for k, size in classes[:3]
-    )
-    return text + (f", {len(classes) - 3} more" if len(classes) > 3 else "")
+    ]
+    more = [f"{len(classes) - 3} more"] if len(classes) > 3 else []
+    return ", ".join(shown + more)
 
 
-def _pairs(bounds: BayesErrorBounds) -> Pairs:
+def pairs_of(bounds: BayesErrorBounds) -> Pairs:
     """Return the pairs of classes that tree edges join, most edges first."""
     order = np.argsort(-bounds.crossing_counts, kind="stable")
     first, second = bounds.crossing_pairs[order].T.tolist()
@@ -158,45 +139,43 @@ def _pairs(bounds: BayesErrorBounds) -> Pairs:
     return tuple(zip(first, second, counts, strict=True))
 
 
-def _map(view: View) -> Map:
-    def rounded(values: NDArray[Any]) -> tuple[float, ...]:
-        return tuple(np.round(values.astype(np.float64), 5).tolist())
-
-    return Map(
-        n_rows=view.n_rows,
-        n_looked_at=view.n_looked_at,
-        variance_shown=view.variance_shown,
-        rows=tuple(view.rows.tolist()),
-        x=tuple(float(f"{v:.6g}") for v in view.positions[:, 0].tolist()),
-        y=tuple(float(f"{v:.6g}") for v in view.positions[:, 1].tolist()),
-        classes=tuple(view.classes.tolist()),
-        clusters=tuple(view.clusters.tolist()),
-        errors=rounded(view.errors),
-        strengths=rounded(view.strengths),
-        agreement=tuple(
+def _map(view: View) -> dict[str, Any]:
+    """Return the rows on the map as lists of the same length."""
+    x, y = ([float(f"{v:.6g}") for v in axis] for axis in view.positions.T.tolist())
+    return {
+        "n_rows": view.n_rows,
+        "n_looked_at": view.n_looked_at,
+        "variance_shown": view.variance_shown,
+        "rows": view.rows.tolist(),
+        "x": x,
+        "y": y,
+        "classes": view.classes.tolist(),
+        "clusters": view.clusters.tolist(),
+        "errors": np.round(view.errors.astype(np.float64), 5).tolist(),
+        "strengths": np.round(view.strengths.astype(np.float64), 5).tolist(),
+        "agreement": [
             None if np.isnan(share) else round(share, 3)
             for share in view.agreement.tolist()
-        ),
-    )
+        ],
+    }
 
 
-def _samples(view: View) -> tuple[Sample, ...]:
-    samples = []
-    for place, row in enumerate(view.ambiguous.tolist()):
-        near = view.ambiguous_neighbors[place]
-        picture = int(view.picture_of[place])
-        samples.append(
-            Sample(
-                row=row,
-                cluster=int(view.ambiguous_clusters[place]),
-                label=int(view.ambiguous_classes[place]),
-                ambiguity=round(float(view.ambiguity[place]), 4),
-                ambiguity_around=round(float(view.ambiguity_around[place]), 4),
-                neighbors=_most_first(*np.unique(near[near >= 0], return_counts=True)),
-                picture=None if picture < 0 else png_uri(view.pictures[picture]),
-            )
+def _samples(view: View) -> tuple[dict[str, Any], ...]:
+    """Return the ambiguous rows, with the classes of their neighbors and counts."""
+    return tuple(
+        {
+            "row": int(view.ambiguous[i]),
+            "cluster": int(view.ambiguous_clusters[i]),
+            "label": int(view.ambiguous_classes[i]),
+            "ambiguity": round(float(view.ambiguity[i]), 4),
+            "ambiguity_around": round(float(view.ambiguity_around[i]), 4),
+            "neighbors": most_first(*np.unique(near[near >= 0], return_counts=True)),
+            "picture": None if picture < 0 else png_uri(view.pictures[picture]),
+        }
+        for i, (near, picture) in enumerate(
+            zip(view.ambiguous_neighbors, view.picture_of, strict=True)
         )
-    return tuple(samples)
+    )
 
 
 def _unranked(view: View) -> str:

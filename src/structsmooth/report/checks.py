@@ -18,8 +18,6 @@ MANY_DIMENSIONS = 10
 MOSTLY_NOISE = 0.5
 # A class with fewer rows than this is rare.
 RARE_CLASS = 10
-# At most this many rows with suspicious labels are named.
-SHOWN_SUSPECTS = 10
 FIT_AGAIN = "A smoother as fitted is never like this; fit again."
 TITLES = {
     "noise": "Do regions differ by more than noise?",
@@ -60,11 +58,7 @@ def make_checks(
 
 
 def signal_around_points(smoother: StructuralSmoother) -> float:
-    """Return how far two halves of the labels agree on where classes overlap.
-
-    It is the share of the differences between samples that is more than noise, and 0 if
-    the strengths do not follow it.
-    """
+    """Return the share of the differences between samples that the strengths follow."""
     points = smoother.structure_.points
     return points.reliability if points is not None and smoother.shrink else 0.0
 
@@ -83,11 +77,10 @@ def _noise(smoother: StructuralSmoother, shrinkage: Shrinkage) -> Answer:
         found = "There is only one cluster, so there is nothing to compare"
         if smoother.structure_.points is None:
             found += ": all rows get the same strength, which is uniform smoothing"
-        return (
-            WARN,
-            found + ".",
-            "More rows, or n_clusters=2 or more, would show whether regions differ.",
+        advice = (
+            "More rows, or n_clusters=2 or more, would show whether regions differ."
         )
+        return WARN, found + ".", advice
     p_value = shrinkage.p_value
     if shrinkage.spread == 0.0:
         found = (
@@ -98,7 +91,7 @@ def _noise(smoother: StructuralSmoother, shrinkage: Shrinkage) -> Answer:
             return WARN, found + "The strengths are uniform, which fits."
         return (
             FAIL,
-            found + "The strengths may follow noise; uniform smoothing would do as "
+            f"{found}The strengths may follow noise; uniform smoothing would do as "
             "well.",
             "Use uniform smoothing, or fit with shrink=True, which draws clusters "
             "together as far as their differences are noise. More rows or fewer "
@@ -138,9 +131,7 @@ def _dimensions(smoother: StructuralSmoother) -> Answer:
 def _saturation(smoother: StructuralSmoother) -> Answer:
     n_classes = len(smoother.classes_)
     ceiling = (n_classes - 1) / n_classes
-    full = np.array(
-        [bounds.crossing_fraction >= ceiling for bounds in smoother.cluster_bounds_]
-    )
+    full = np.array([b.crossing_fraction >= ceiling for b in smoother.cluster_bounds_])
     full &= ~says_little(smoother.cluster_bounds_)  # those can reach it by chance
     if not full.any():
         return (
@@ -163,10 +154,8 @@ def _tiny_clusters(smoother: StructuralSmoother) -> Answer:
     sizes = np.array([bounds.n_samples for bounds in smoother.cluster_bounds_])
     tiny = sizes < FEW_ROWS
     n_tiny, n_merged = int(tiny.sum()), smoother.structure_.regions.n_merged
-    merged = ""
-    if n_merged:
-        were = plural(n_merged, "cluster was", "clusters were")
-        merged = f" {were} too small and joined a neighbor."
+    were = plural(n_merged, "cluster was", "clusters were")
+    merged = f" {were} too small and joined a neighbor." if n_merged else ""
     if not n_tiny:
         smallest = plural(int(sizes.min()), "row")
         return PASS, f"The smallest of {number(len(sizes))} has {smallest}.{merged}"
@@ -189,9 +178,8 @@ def _tiny_clusters(smoother: StructuralSmoother) -> Answer:
 
 
 def _one_class_clusters(smoother: StructuralSmoother) -> Answer:
-    single = np.array(
-        [np.count_nonzero(b.class_counts) == 1 for b in smoother.cluster_bounds_]
-    )
+    counts = np.array([bounds.class_counts for bounds in smoother.cluster_bounds_])
+    single = np.count_nonzero(counts, axis=1) == 1
     if not single.any():
         return PASS, "Every cluster has rows of at least two classes."
     share = float(smoother.cluster_weights_[single].sum())
@@ -229,7 +217,7 @@ def _suspects(smoother: StructuralSmoother) -> Answer:
     suspects, n_rows = smoother.suspects_, smoother.bayes_error_bounds_.n_samples
     if not suspects:
         return PASS, "No label differs from nearly all of its neighbors."
-    first = listed([f"{row}" for row in suspects.rows.tolist()], SHOWN_SUSPECTS)
+    first = listed([f"{row}" for row in suspects.rows.tolist()], most=10)
     look = "looks like a mistake" if len(suspects) == 1 else "look like mistakes"
     return (
         WARN,

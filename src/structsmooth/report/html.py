@@ -1,23 +1,29 @@
-"""The page: one HTML file with everything in it, small enough to send by mail."""
+"""The page: one HTML file with everything in it, and the same content as JSON."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import json
+import os
 from importlib import resources
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from structsmooth.bayes_error.crossing import crossing_matrix
 from structsmooth.bayes_error.shrinkage import FEW_ROWS
-from structsmooth.errors import missing_package
+from structsmooth.errors import InvalidParameterError, missing_package
+from structsmooth.io.atomic import written_beside
 from structsmooth.report import words
-from structsmooth.report.model import FAIL, PASS, WARN, Map, Pairs, Report
-from structsmooth.report.palette import OTHER, class_colors, order_of_classes
+from structsmooth.report.build import build_report
+from structsmooth.report.drawing import OTHER, class_colors, order_of_classes
+from structsmooth.report.model import Pairs, Report
+from structsmooth.report.view import make_view
 from structsmooth.report.words import short
+from structsmooth.smoother import StructuralSmoother
 
 SCRIPTS = ("core.js", "map.js", "strengths.js", "overlap.js", "table.js", "samples.js")
 FILTERS = ("number", "percent", "plural", "points", "strength")  # of words.py
@@ -32,6 +38,50 @@ MOST_SAMPLES = 1_500
 GRID = 4_000
 # The largest classes of a cluster, by which the filter finds it.
 MOST_MEMBERS = 20
+WITHOUT_ROWS = (
+    "The map and the most ambiguous samples are left out because they need the rows: "
+    "smoother.report(path, X, y)."
+)
+
+
+def report_of(
+    smoother: StructuralSmoother,
+    path: str | os.PathLike[str],
+    X: Any = None,
+    y: ArrayLike | None = None,
+    *,
+    images: Any = None,
+    name: str = "data",
+) -> tuple[Path, Path]:
+    """Write the report of a fitted smoother; see `StructuralSmoother.report`."""
+    check_page_path(path)
+    if (X is None) != (y is None) or (X is None and images is not None):
+        raise InvalidParameterError(
+            "X and y must be given together, and images with them"
+        )
+    view = None if X is None or y is None else make_view(smoother, X, y, images)
+    left_out = [WITHOUT_ROWS] if view is None else []
+    report = build_report(smoother, view, name=name, left_out=left_out)
+    return write_report(report, path)
+
+
+def write_report(report: Report, path: str | os.PathLike[str]) -> tuple[Path, Path]:
+    """Write the page, and the same content as JSON beside it; return both paths."""
+    page = check_page_path(path)
+    beside = page.with_suffix(".json")
+    html = render_html(report)
+    for target, text in ((beside, report.to_json() + "\n"), (page, html)):
+        with written_beside(target) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    return page, beside
+
+
+def check_page_path(path: str | os.PathLike[str]) -> Path:
+    """Refuse a path that does not end in .html; cheap, so done before the work."""
+    page = Path(path)
+    if page.suffix.lower() not in (".html", ".htm"):
+        raise InvalidParameterError(f"the report {page} must end in .html")
+    return page
 
 
 def render_html(report: Report) -> str:
@@ -58,20 +108,12 @@ def render_html(report: Report) -> str:
     script = "".join(_asset(name) for name in SCRIPTS)
     script = f'"use strict";\n(() => {{\n{script}}})();\n'
     digest = hashlib.sha256(script.encode()).digest()
-    verdict = report.verdict
-    chance = 1.0 - verdict.largest_class_share
-    statuses = [check.status for check in report.checks]
     # Markup is not escaped: only files of ours and escaped JSON are marked so.
     return environment.from_string(_asset("page.html")).render(
         report=report,
-        verdict=verdict,
-        chance=chance,
-        counts={status: statuses.count(status) for status in (PASS, WARN, FAIL)},
         clusters=report.clusters[:MOST_CLUSTERS],
         few_rows=FEW_ROWS,
         pairs=pair_rows(report),
-        scale=max([row.interval[1] for row in report.clusters] + [1e-9]),
-        top=max(chance, verdict.interval[1], 1e-9),
         style=Markup(_asset("style.css")),  # noqa: S704
         script=Markup(script),  # noqa: S704
         script_hash="sha256-" + base64.b64encode(digest).decode(),
@@ -91,19 +133,19 @@ def _asset(name: str) -> str:
     return (resources.files("structsmooth.report") / "assets" / name).read_text("utf-8")
 
 
-def pair_rows(report: Report) -> list[tuple[str, str, float, int | None]]:
+def pair_rows(report: Report) -> list[tuple[str, str, float, int]]:
     """Return the ten pairs of classes with the most edges.
 
     Each has two names, the number of edges, and the cluster with the most of them.
     """
-    best: dict[tuple[int, int], tuple[float, int | None]] = {}
+    best: dict[tuple[int, int], tuple[float, int]] = {}
     for row in report.clusters:
         for first, second, count in row.pairs:
-            if count > best.get((first, second), (0.0, None))[0]:
+            if (first, second) not in best or count > best[first, second][0]:
                 best[first, second] = (count, row.cluster)
     names = [short(row.name) for row in report.classes]
     return [
-        (names[first], names[second], count, best.get((first, second), (0.0, None))[1])
+        (names[first], names[second], count, best[first, second][1])
         for first, second, count in report.pairs[:10]
     ]
 
@@ -113,8 +155,9 @@ def page_data(report: Report) -> dict[str, Any]:
     clusters = report.clusters[:MOST_CLUSTERS]
     shown = {row.cluster for row in clusters}
     crossing = np.array([row.crossing for row in report.classes])
-    heat = _heat_classes(report)
-    samples = (sample for sample in report.samples if sample.cluster in shown)
+    heat = _heat_classes(report.pairs, crossing)
+    n_pairs = MOST_PAIRS // max(1, len(clusters))  # of each cluster
+    samples = (sample for sample in report.samples if sample["cluster"] in shown)
     return {
         "classes": [short(row.name) for row in report.classes],
         "sizes": [row.size for row in report.classes],
@@ -125,66 +168,53 @@ def page_data(report: Report) -> dict[str, Any]:
         "heat": {
             "order": heat,
             "left": len(report.classes) - len(heat),
-            "pairs": _pairs_among(report.pairs, set(heat), MOST_PAIRS),
+            "pairs": _pairs_among(report.pairs, heat, MOST_PAIRS),
         },
         "clusters": [
             {
                 "id": row.cluster,
                 "size": row.size,
-                "weight": _round(row.weight),
-                "lower": _round(row.lower),
-                "upper": _round(row.upper),
-                "interval": [_round(end) for end in row.lower_interval],
-                "strength": _round(row.strength),
-                "range": [_round(end) for end in row.strength_range],
+                "weight": round(row.weight, 4),
+                "lower": round(row.lower, 4),
+                "upper": round(row.upper, 4),
+                "interval": [round(end, 4) for end in row.lower_interval],
+                "strength": round(row.strength, 4),
+                "range": [round(end, 4) for end in row.strength_range],
                 "classes": row.classes,
                 "little": row.says_little,
                 "members": [number for number, _ in row.members[:MOST_MEMBERS]],
-                "pairs": _pairs_among(
-                    row.pairs, set(heat), MOST_PAIRS // max(1, len(clusters))
-                ),
+                "pairs": _pairs_among(row.pairs, heat, n_pairs),
             }
             for row in clusters
         ],
         "map": None if report.map is None else _map_data(report.map),
-        "samples": [vars(sample) for sample in islice(samples, MOST_SAMPLES)],
+        "samples": list(islice(samples, MOST_SAMPLES)),
     }
 
 
-def _heat_classes(report: Report) -> list[int]:
+def _heat_classes(pairs: Pairs, crossing: NDArray[np.float64]) -> list[int]:
     """Return the classes of the heat map in their order."""
-    crossing = np.array([row.crossing for row in report.classes])
     kept = np.sort(np.argsort(-crossing, kind="stable")[:HEAT_CLASSES])
     place = {number: i for i, number in enumerate(kept.tolist())}
-    inside = [pair for pair in report.pairs if pair[0] in place and pair[1] in place]
-    pairs = np.array([(place[i], place[j]) for i, j, _ in inside], dtype=np.int64)
-    counts = np.array([count for _, _, count in inside])
-    matrix = crossing_matrix(pairs.reshape(-1, 2), counts, len(kept))
+    matrix = np.zeros((len(kept), len(kept)))
+    for first, second, count in pairs:
+        if first in place and second in place:
+            i, j = place[first], place[second]
+            matrix[i, j] = matrix[j, i] = count
     return [int(k) for k in kept[order_of_classes(matrix)]]
 
 
-def _pairs_among(
-    pairs: Pairs, classes: set[int], most: int
-) -> list[tuple[int, int, float]]:
-    inside = (pair for pair in pairs if pair[0] in classes and pair[1] in classes)
+def _pairs_among(pairs: Pairs, classes: list[int], most: int) -> list[Any]:
+    known = set(classes)
+    inside = (pair for pair in pairs if known.issuperset(pair[:2]))
     return [
         (first, second, int(count) if count.is_integer() else round(count, 2))
         for first, second, count in islice(inside, most)
     ]
 
 
-def _map_data(found: Map) -> dict[str, Any]:
-    x, y = np.array(found.x), np.array(found.y)
-    width, height = float(np.ptp(x)), float(np.ptp(y))
-    span = max(width, height) or 1.0
-    return {
-        **vars(found),
-        "x": np.rint((x - x.min()) / span * GRID).astype(int).tolist(),
-        "y": np.rint((y - y.min()) / span * GRID).astype(int).tolist(),
-        "width": max(1, round(width / span * GRID)),
-        "height": max(1, round(height / span * GRID)),
-    }
-
-
-def _round(value: float) -> float:
-    return round(value, 4)
+def _map_data(found: dict[str, Any]) -> dict[str, Any]:
+    places = np.array([found["x"], found["y"]])
+    places -= places.min(axis=1, keepdims=True)
+    x, y = np.rint(places / (places.max() or 1.0) * GRID).astype(int).tolist()
+    return {**found, "x": x, "y": y, "width": max([1, *x]), "height": max([1, *y])}

@@ -1,23 +1,19 @@
-"""The content of a report as plain values; the page and the JSON file are made of it.
+"""The content of a report, of which the page and the JSON file are made.
 
-Classes, rows and clusters are given by number, and pairs of classes with the number of
-tree edges that join them.
+Classes, rows and clusters are given by number.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import math
 from dataclasses import dataclass
 from typing import Any
 
-FORMAT = "structsmooth.report"
-FORMAT_VERSION = 1
-
 PASS, WARN, FAIL = "pass", "warn", "fail"
 
-Pairs = tuple[tuple[int, int, float], ...]
+Pairs = tuple[tuple[int, int, float], ...]  # two classes and the edges between them
+ClassCounts = tuple[tuple[int, int], ...]  # classes and their rows, most rows first
 
 
 @dataclass(frozen=True)
@@ -71,7 +67,7 @@ class ClusterRow:
     weight: float  # share of all rows
     n_classes: int
     classes: str  # the largest classes with their shares
-    members: tuple[tuple[int, int], ...]  # all classes and their rows, most rows first
+    members: ClassCounts
     lower: float
     upper: float
     lower_interval: tuple[float, float]
@@ -85,99 +81,40 @@ class ClusterRow:
 
 
 @dataclass(frozen=True)
-class Map:
-    """Rows on a plane; all lists have the same length."""
-
-    n_rows: int
-    n_looked_at: int
-    variance_shown: float
-    rows: tuple[int, ...]
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-    classes: tuple[int, ...]
-    clusters: tuple[int, ...]
-    errors: tuple[float, ...]
-    strengths: tuple[float, ...]
-    agreement: tuple[float | None, ...]
-
-
-@dataclass(frozen=True)
-class Sample:
-    """An ambiguous row, as in `View`, with the classes of its neighbors and counts."""
-
-    row: int
-    cluster: int
-    label: int
-    ambiguity: float
-    ambiguity_around: float
-    neighbors: tuple[tuple[int, int], ...]
-    picture: str | None
-
-
-@dataclass(frozen=True)
 class Report:
-    """The content of a report.
-
-    Attributes
-    ----------
-    name : str
-        What the data are called.
-    n_samples, n_features, n_dimensions : int
-        Rows, features, and features after the reduction.
-    alpha, beta, label_smoothing : float
-        Mean strength, slope, and what frameworks call uniform smoothing of that mean.
-    regions : str
-        "cluster" or "point".
-    verdict, checks, classes, clusters, pairs, map, samples
-        The parts of the page. Clusters that are hard for certain come first, those that
-        say little last; samples are sorted by the mean ambiguity around them. Without
-        the rows there is no map (None), and there are no samples.
-    unranked : str
-        Which rows cannot be among the samples, and why; empty if all can.
-    settings, versions, made_with
-        Parameters of the smoother, the versions it was fitted with, and the version of
-        structsmooth that made the report.
-    notes, left_out : tuple of str
-        Warnings of the fit, and what the report lacks and why.
-    """
+    """The content of a report; without the rows, it has neither map nor samples."""
 
     name: str
     n_samples: int
     n_features: int
-    n_dimensions: int
+    n_dimensions: int  # after the reduction
     alpha: float
     beta: float
-    label_smoothing: float
+    label_smoothing: float  # what frameworks call uniform smoothing of mean alpha
     regions: str
     verdict: Verdict
     checks: tuple[Check, ...]
     classes: tuple[ClassRow, ...]
-    clusters: tuple[ClusterRow, ...]
+    clusters: tuple[
+        ClusterRow, ...
+    ]  # hard for certain first, those that say little last
     pairs: Pairs
-    map: Map | None
-    samples: tuple[Sample, ...]
-    unranked: str
-    settings: dict[str, Any]
-    versions: dict[str, str]
-    made_with: str
-    notes: tuple[str, ...]
-    left_out: tuple[str, ...]
+    map: dict[str, Any] | None
+    samples: tuple[dict[str, Any], ...]  # sorted by the mean ambiguity around them
+    unranked: str  # which rows cannot be among the samples, and why
+    settings: dict[str, Any]  # parameters of the smoother
+    versions: dict[str, str]  # those that the smoother was fitted with
+    made_with: str  # the version that made the report
+    notes: tuple[str, ...]  # warnings of the fit
+    left_out: tuple[str, ...]  # what the report lacks and why
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as dictionaries, lists, numbers and text."""
-        head = {"format": FORMAT, "format_version": FORMAT_VERSION}
-        return {**head, **dataclasses.asdict(self)}
+        head = {"format": "structsmooth.report", "format_version": 1}
+        return head | dataclasses.asdict(self)
 
     def to_json(self) -> str:
-        """Return everything as JSON, which has no NaN: null stands for it."""
-        return json.dumps(_finite(self.to_dict()), ensure_ascii=False, allow_nan=False)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, dict):
-        return {str(key): _finite(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(inner) for inner in value]
-    return value
+        """Return everything as JSON, which has no NaN or inf: null stands for them."""
+        text = json.dumps(self.to_dict())
+        finite = json.loads(text, parse_constant=lambda _: None)
+        return json.dumps(finite, ensure_ascii=False)

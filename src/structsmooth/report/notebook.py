@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from structsmooth.report.build import build_report
-from structsmooth.report.model import FAIL, WARN
+from structsmooth.report.model import PASS
 from structsmooth.report.words import percents, plural, strength
 from structsmooth.smoother import StructuralSmoother
 
@@ -19,13 +19,11 @@ _COLUMNS = ("cluster", "rows", "Bayes error", "strength")
 def html_of(smoother: StructuralSmoother) -> str:
     """Return a fitted smoother as HTML."""
     report = build_report(smoother, None)
-    facts = ", ".join(
-        [
-            plural(report.n_samples, "row"),
-            plural(len(report.classes), "class", "classes"),
-            plural(len(report.clusters), "cluster"),
-            f"mean strength {strength(report.alpha)}",
-        ]
+    facts = (
+        f"{plural(report.n_samples, 'row')}, "
+        f"{plural(len(report.classes), 'class', 'classes')}, "
+        f"{plural(len(report.clusters), 'cluster')}, "
+        f"mean strength {strength(report.alpha)}"
     )
     head = "".join(
         f'<th scope="col" style="{_NUMBER}">{title}</th>' for title in _COLUMNS
@@ -44,9 +42,8 @@ def html_of(smoother: StructuralSmoother) -> str:
         body += f'<tr><td colspan="5" style="{_TEXT}">and {left} more</td></tr>'
     troubles = "".join(
         f"<li>{escape(check.title)} {escape(check.finding)}</li>"
-        for status in (FAIL, WARN)
-        for check in report.checks
-        if check.status == status
+        for check in sorted(report.checks, key=lambda check: check.status)
+        if check.status != PASS  # "fail" sorts before "warn"
     )
     warnings = f'<ul style="margin:6px 0">{troubles}</ul>' if troubles else ""
     return (

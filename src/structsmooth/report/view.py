@@ -1,12 +1,13 @@
 """What a report shows of single rows: a map of some, and the most ambiguous ones.
 
-A fitted smoother does not keep the data, so a view is made while they are available;
-``structsmooth fit`` stores it beside the smoother.
+A fitted smoother does not keep the data, so ``structsmooth fit`` stores a view of them.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,20 @@ from structsmooth.bayes_error.neighborhoods import (
     neighbors_within,
 )
 from structsmooth.bayes_error.ranking import says_little
+from structsmooth.io.atomic import reading, written_beside
+from structsmooth.io.codec import (
+    fields_from_arrays,
+    fields_to_arrays,
+    read_arrays,
+    write_arrays,
+)
+from structsmooth.report.drawing import draw_rows, place_rows
 from structsmooth.report.pictures import check_images, make_pictures
-from structsmooth.report.placement import draw_rows, place_rows
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.support.rowkeys import row_keys
 
+FILE_NAME = "view.npz"
+ON_MAP = ("rows", "classes", "clusters", "positions", "errors", "strengths")
 # Rows that are looked at, and those of them that the map shows.
 MOST_ROWS = 20_000
 MOST_ON_MAP = 4_000
@@ -40,56 +50,31 @@ N_NEIGHBORS = 10
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """Some rows of the data, as a report shows them.
-
-    Attributes
-    ----------
-    n_rows, n_looked_at : int
-        Rows of the data, and those of them that were looked at, chosen at random.
-    variance_shown : float
-        Share of the variance of the reduced features that the map holds.
-    duplicate_share, conflict_share : float
-        Share of the rows looked at that equal another row, and one with another label.
-    rows, classes, clusters, positions, errors, strengths : ndarray
-        The rows on the map, with their Bayes errors and strengths.
-    agreement : ndarray of shape (m,)
-        Share of a row's neighbors in its cluster that have its label; nan if it has no
-        neighbors.
-    ambiguous, ambiguous_classes, ambiguous_clusters : ndarray of shape (a,), int64
-        Each cluster's most ambiguous rows, all in one order, by ``ambiguity_around``.
-    ambiguous_neighbors : ndarray of shape (a, k), int64
-        Classes of their neighbors, the nearest first; -1 in place of a missing one.
-    ambiguity, ambiguity_around : ndarray of shape (a,)
-        Share of unequal pairs among the labels of a row and its neighbors, and the mean
-        of that share over the row and its neighbors, which is less noisy.
-    n_unranked : int
-        Rows looked at that cannot be among the ambiguous ones, because they have too
-        few neighbors in their cluster or the cluster says little.
-    picture_of, pictures : ndarray of shape (a,) and (p, h, w, 1 or 3)
-        Small pictures, and which of them shows each ambiguous row, -1 for none.
-    """
+    """Some rows of the data, as a report shows them."""
 
     n_rows: int
-    n_looked_at: int
-    variance_shown: float
-    duplicate_share: float
-    conflict_share: float
+    n_looked_at: int  # of more rows, a random choice
+    variance_shown: float  # share of the variance of the reduced features on the map
+    duplicate_share: float  # of the rows looked at, those that equal another row
+    conflict_share: float  # and those that equal one with another label
+    # The rows on the map.
     rows: NDArray[np.int64]
     classes: NDArray[np.int64]
     clusters: NDArray[np.int64]
     positions: NDArray[np.float64]
     errors: NDArray[np.float64]
     strengths: NDArray[np.float64]
-    agreement: NDArray[np.float64]
+    agreement: NDArray[np.float64]  # share of the neighbors with the same label, or nan
+    # Each cluster's most ambiguous rows, all in one order, by `ambiguity_around`.
     ambiguous: NDArray[np.int64]
     ambiguous_classes: NDArray[np.int64]
     ambiguous_clusters: NDArray[np.int64]
-    ambiguous_neighbors: NDArray[np.int64]
-    ambiguity: NDArray[np.float64]
-    ambiguity_around: NDArray[np.float64]
-    n_unranked: int
-    picture_of: NDArray[np.int64]
-    pictures: NDArray[np.uint8]
+    ambiguous_neighbors: NDArray[np.int64]  # their classes, the nearest first; -1: none
+    ambiguity: NDArray[np.float64]  # share of unequal pairs of labels, row included
+    ambiguity_around: NDArray[np.float64]  # its mean over the row and its neighbors
+    n_unranked: int  # rows with too few neighbors, or in a cluster that says little
+    picture_of: NDArray[np.int64]  # which picture shows each ambiguous row; -1: none
+    pictures: NDArray[np.uint8]  # of shape (p, h, w, 1 or 3)
 
 
 def make_view(
@@ -99,17 +84,10 @@ def make_view(
 
     Parameters
     ----------
-    smoother : StructuralSmoother
-        Fitted.
     X, y : array-like of shape (n, d) and (n,)
         Rows and their labels. Of many rows, a random choice is looked at.
     images : array-like of shape (n, h, w), (n, h, w, c) or (n, c, h, w), optional
         A picture of each row.
-
-    Returns
-    -------
-    View
-        For `build_report`.
     """
     n_rows = _num_samples(X)
     if images is not None:
@@ -129,8 +107,8 @@ def make_view(
     chosen = _most_ambiguous(ambiguity, around, placed.clusters, ranked)
     picture_of, pictures = _take_pictures(images, placed.rows[chosen])
     shown = draw_rows(len(placed.rows), MOST_ON_MAP)
-    known = (near >= 0).sum(axis=1)
-    same = (near == classes[:, np.newaxis]).sum(axis=1)
+    known = np.count_nonzero(near != NOBODY, axis=1)
+    same = np.count_nonzero(near == classes[:, np.newaxis], axis=1)
     agreement = np.where(known > 0, same / np.maximum(known, 1), np.nan)
     return View(
         n_rows=n_rows,
@@ -138,12 +116,7 @@ def make_view(
         variance_shown=placed.variance_shown,
         duplicate_share=duplicates,
         conflict_share=conflicts,
-        rows=placed.rows[shown],
-        classes=classes[shown],
-        clusters=placed.clusters[shown],
-        positions=placed.positions[shown],
-        errors=placed.errors[shown],
-        strengths=placed.strengths[shown],
+        **{name: getattr(placed, name)[shown] for name in ON_MAP},
         agreement=agreement[shown],
         ambiguous=placed.rows[chosen],
         ambiguous_classes=classes[chosen],
@@ -198,3 +171,43 @@ def _take_pictures(
     most = min(MOST_PICTURES, PICTURE_BYTES // size, len(rows))
     picture_of[:most] = np.arange(most)
     return picture_of, make_pictures(np.asarray(images[rows[:most]]))
+
+
+def save_view(view: View, path: Path) -> None:
+    """Write a view as an npz file, in single precision."""
+    arrays = fields_to_arrays(view)
+    for name, array in arrays.items():
+        if array.ndim and array.dtype.kind == "f":
+            arrays[name] = array.astype(np.float32)
+    with written_beside(path) as temporary:
+        write_arrays(temporary, arrays)
+
+
+def load_view(path: Path, n_classes: int, n_clusters: int) -> View | None:
+    """Read a view; None if there is none, or only one of an earlier version."""
+    if not path.exists():
+        return None
+    with reading(path):
+        arrays = read_arrays(path)
+        if "ambiguity_around" not in arrays:  # written before rows were ranked by it
+            return None
+        view: View = fields_from_arrays(View, arrays)
+        _check_view(view, n_classes, n_clusters)
+    return view
+
+
+def _check_view(view: View, n_classes: int, n_clusters: int) -> None:
+    """Refuse numbers of rows, classes, clusters or pictures that do not exist."""
+    for numbers, low, high in (
+        (view.rows, 0, view.n_rows),
+        (view.classes, 0, n_classes),
+        (view.clusters, 0, n_clusters),
+        (view.ambiguous, 0, view.n_rows),
+        (view.ambiguous_classes, 0, n_classes),
+        (view.ambiguous_clusters, 0, n_clusters),
+        (view.ambiguous_neighbors, NOBODY, n_classes),
+        (view.picture_of, -1, len(view.pictures)),
+        (view.positions, -math.inf, math.inf),
+    ):
+        if not ((low <= numbers) & (numbers < high)).all():
+            raise ValueError("the arrays of a view do not fit together")

@@ -36,7 +36,7 @@ def number(count: float) -> str:
 
 
 def strength(value: float) -> str:
-    """Return a strength."""
+    """Return a strength with three decimals."""
     return f"{value:.3f}"
 
 

@@ -16,23 +16,16 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own)
 
 from structsmooth.bayes_error.bounds import BayesErrorBounds, bounds_of_sample
-from structsmooth.cluster.clusterers import resolve_n_clusters
+from structsmooth.cluster.clusterers import kmeans_sample_size, resolve_n_clusters
 from structsmooth.cluster.regions import Regions, merge_small, resolve_min_size
 from structsmooth.errors import SampledClustersWarning
 from structsmooth.io.codec import arrays_from_lists, bounds_from_arrays
 from structsmooth.reduce import reduce_linearly
 from structsmooth.settings import check_settings
 from structsmooth.smoother import StructuralSmoother
-from structsmooth.spark import workers
-from structsmooth.spark.columns import check_rows, features_array, label_values
+from structsmooth.spark import stages
 from structsmooth.spark.model import SparkStructuralSmootherModel
 from structsmooth.spark.params import SmootherParams
-from structsmooth.spark.stages import (
-    FrameMoments,
-    cluster_sizes,
-    fit_assigner,
-    reduce_rows,
-)
 from structsmooth.structure import Structure
 from structsmooth.support.validation import check_integer
 
@@ -55,24 +48,15 @@ class SparkStructuralSmoother(
     Parameters
     ----------
     featuresCol, labelCol : str
-        Input columns, "features" (vectors or arrays of numbers) and "label" (text or
-        numbers).
+        Input columns: vectors or arrays of numbers, and text or numbers.
     clusterCol, strengthCol, softLabelCol : str
-        Output columns of the model, "cluster", "strength" and "softLabel" (a vector);
-        "" leaves one out.
+        Output columns of the model; "" leaves one out.
     idCol : str
         A column that orders the rows, because their order decides between equal
         distances. Without one ("") they are ordered by their values.
     maxClusterRows : int
         A cluster must fit into one worker: the bounds of a cluster with more rows come
-        from a random sample of about this many, with a warning. 500 000 rows of 28
-        features take about 0.7 GB beside Spark.
-
-    Examples
-    --------
-    >>> smoother = SparkStructuralSmoother(alpha=0.1, nClusters=128)  # doctest: +SKIP
-    >>> model = smoother.fit(frame)  # doctest: +SKIP
-    >>> model.transform(frame).select("strength", "softLabel")  # doctest: +SKIP
+        from a random sample of about this many, with a warning.
     """
 
     @keyword_only
@@ -92,38 +76,37 @@ class SparkStructuralSmoother(
         features, label = self.getFeaturesCol(), self.getLabelCol()
         id_column = self.getOrDefault("idCol")
         rows = dataset.select(
-            features_array(dataset, features).alias("x"),
-            label_values(dataset, label).alias("y"),
+            stages.features_array(dataset, features).alias("x"),
+            stages.label_values(dataset, label).alias("y"),
             *([F.col(id_column).alias("id")] if id_column else []),
         )
-        n_rows, n_features, classes = check_rows(rows, features, label)
+        n_rows, n_features, classes = stages.check_rows(rows, features, label)
         settings = smoother.get_params(deep=False)
         check_settings(settings, len(classes), (n_rows, n_features))
 
         reduction = reduce_linearly(
-            FrameMoments(rows, n_rows), smoother.reducer, smoother.n_components
+            stages.FrameMoments(rows, n_rows), smoother.reducer, smoother.n_components
         )
-        width = n_features
-        if reduction.components is not None:
-            width = len(reduction.components)
+        components = reduction.components
+        width = n_features if components is None else len(components)
         if width < n_features or reduction.scale is not None or reduction.exponent:
-            rows = reduce_rows(rows, reduction)
+            rows = stages.reduce_rows(rows, reduction)
         n_clusters = resolve_n_clusters(
             smoother.n_clusters, n_rows, len(classes), smoother.clusterer
         )
-        assigner = fit_assigner(
-            rows,
-            n_rows,
-            smoother.clusterer,
-            n_clusters,
-            self.getMaxIter(),
-            smoother.random_state,
-        )
-        find_cluster = workers.on_features(assigner.assign, "int")
+        # The sample for clustering has the same size as in memory.
+        share = kmeans_sample_size(n_rows, n_clusters) / n_rows
+        options = {
+            "k": n_clusters,
+            "maxIter": self.getMaxIter(),
+            "seed": self.getSeed(),
+        }
+        assigner = stages.fit_assigner(rows, smoother.clusterer, share, **options)
+        find_cluster = stages.on_features(assigner.assign, "int")
         rows = rows.withColumn("cluster", find_cluster("x"))
         rows = rows.persist(StorageLevel.MEMORY_AND_DISK)
         try:
-            sizes, centers = cluster_sizes(rows, assigner.n_clusters, width)
+            sizes, centers = stages.cluster_sizes(rows, assigner.n_clusters, width)
             min_size = resolve_min_size(smoother.min_cluster_size, len(classes))
             regions = merge_small(assigner, sizes, centers, min_size)
             bounds = _bounds(rows, regions, classes, width, smoother, most)
@@ -148,7 +131,9 @@ def _bounds(
     """Bound each region on one worker."""
     of_cluster = F.lit(regions.region_of_cluster.tolist())
     rows = rows.withColumn("region", of_cluster[F.col("cluster")].cast("int"))
-    counts = _class_counts(rows, regions.n_regions, classes)
+    counts = np.zeros((regions.n_regions, len(classes)), dtype=np.int64)
+    for row in rows.groupBy("region", "y").count().collect():
+        counts[row["region"], np.searchsorted(classes, row["y"])] = row["count"]
     rows = _thin_out(rows, counts.sum(axis=1), most, smoother.random_state)
     has_id = "id" in rows.columns
     settings = {
@@ -162,30 +147,16 @@ def _bounds(
         rows.select(*columns, *(F.col("x")[i].alias(f"x{i}") for i in range(width)))
         .groupBy("region")
         .applyInPandas(
-            workers.bounder(classes, width, has_id, settings), workers.BOUNDS_SCHEMA
+            stages.bounder(classes, width, has_id, settings), stages.BOUNDS_SCHEMA
         )
         .collect()
     )
-    by_region = {
-        row["region"]: bounds_from_arrays(arrays_from_lists(json.loads(row["bounds"])))[
-            0
-        ]
-        for row in found
-    }
     # A sample gives the crossing fraction; sizes and class counts are those of all.
-    return [
-        bounds_of_sample(by_region[region], counts[region])
-        for region in range(regions.n_regions)
-    ]
-
-
-def _class_counts(
-    rows: DataFrame, n_regions: int, classes: NDArray[Any]
-) -> NDArray[np.int64]:
-    counts = np.zeros((n_regions, len(classes)), dtype=np.int64)
-    for row in rows.groupBy("region", "y").count().collect():
-        counts[row["region"], np.searchsorted(classes, row["y"])] = row["count"]
-    return counts
+    bounds = []
+    for row in sorted(found, key=lambda row: row["region"]):
+        (of_sample,) = bounds_from_arrays(arrays_from_lists(json.loads(row["bounds"])))
+        bounds.append(bounds_of_sample(of_sample, counts[row["region"]]))
+    return bounds
 
 
 def _thin_out(

@@ -9,32 +9,16 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from pyspark.ml import Model
+from pyspark.ml import Model, util
 from pyspark.ml.functions import array_to_vector
-from pyspark.ml.util import (
-    DefaultParamsReader,
-    DefaultParamsWriter,
-    MLReadable,
-    MLReader,
-    MLWritable,
-    MLWriter,
-)
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own)
 
 from structsmooth.errors import FileFormatError
-from structsmooth.io.codec import (
-    arrays_from_lists,
-    arrays_to_lists,
-    decision_from_arrays,
-    decision_to_arrays,
-    structure_from_arrays,
-    structure_to_arrays,
-)
+from structsmooth.io import codec
 from structsmooth.smoother import StructuralSmoother
-from structsmooth.spark import workers
-from structsmooth.spark.columns import features_array, label_values
 from structsmooth.spark.params import SmootherParams
+from structsmooth.spark.stages import features_array, label_values, on_features
 
 FORMAT, FORMAT_VERSION = "structsmooth.spark", 2
 
@@ -43,7 +27,9 @@ def _fitted(name: str, doc: str) -> Any:
     return property(lambda model: getattr(model._smoother, name), doc=doc)
 
 
-class SparkStructuralSmootherModel(Model, SmootherParams, MLReadable, MLWritable):
+class SparkStructuralSmootherModel(
+    Model, SmootherParams, util.MLReadable, util.MLWritable
+):
     """What `SparkStructuralSmoother.fit` returns.
 
     ``transform`` adds the columns ``clusterCol``, ``strengthCol`` and, where there are
@@ -62,39 +48,29 @@ class SparkStructuralSmootherModel(Model, SmootherParams, MLReadable, MLWritable
     classes = _fitted("classes_", "The labels, sorted.")
     strengths = _fitted("strengths_", "Strength of each cluster.")
     clusterWeights = _fitted("cluster_weights_", "Share of the rows in each cluster.")
-    clusterBounds = _fitted(
-        "cluster_bounds_", "The `BayesErrorBounds` of each cluster, as a list."
-    )
-    bayesErrorBounds = _fitted(
-        "bayes_error_bounds_", "The `BayesErrorBounds` of the whole data set."
-    )
+    clusterBounds = _fitted("cluster_bounds_", "The bounds of each cluster.")
+    bayesErrorBounds = _fitted("bayes_error_bounds_", "The bounds of all rows.")
     bias = _fitted("bias_", "How far these strengths move the Bayes error.")
-    uniformBias = _fitted(
-        "uniform_bias_", "How far uniform strengths of the same mean move it."
-    )
+    uniformBias = _fitted("uniform_bias_", "How far uniform strengths move it.")
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
-        smoother = self._smoother
-        reduction = smoother.structure_.reduction
-        regions = smoother.structure_.regions
-        find_cluster = workers.on_features(
+        structure = self._smoother.structure_
+        reduction, regions = structure.reduction, structure.regions
+        find_cluster = on_features(
             lambda X: regions.assign(reduction.transform(X)), "int"
         )
         cluster = find_cluster(features_array(dataset, self.getFeaturesCol()))
         # A temporary column, so that the column function runs only once.
         hidden = f"{self.uid}_cluster"
         found = dataset.withColumn(hidden, cluster)
-        strength = F.lit(smoother.strengths_.tolist())[F.col(hidden)]
-        for param, column in (
-            (self.clusterCol, F.col(hidden)),
-            (self.strengthCol, strength),
-        ):
+        strength = F.lit(self._smoother.strengths_.tolist())[F.col(hidden)]
+        columns = {"clusterCol": F.col(hidden), "strengthCol": strength}
+        if self.getLabelCol() in dataset.columns:
+            value = label_values(dataset, self.getLabelCol())
+            columns["softLabelCol"] = self._soft_labels(value, strength)
+        for param, column in columns.items():
             if self.getOrDefault(param):
                 found = found.withColumn(self.getOrDefault(param), column)
-        soft, label = self.getOrDefault("softLabelCol"), self.getLabelCol()
-        if soft and label in dataset.columns:
-            value = label_values(dataset, label)
-            found = found.withColumn(soft, self._soft_labels(value, strength))
         return found.drop(hidden)
 
     def _soft_labels(self, label: Any, strength: Any) -> Any:
@@ -110,39 +86,39 @@ class SparkStructuralSmootherModel(Model, SmootherParams, MLReadable, MLWritable
         own = F.when(own == 0, unknown.cast("bigint")).otherwise(own)
         others = strength / F.lit(float(len(classes) - 1))
         soft = F.transform(
-            F.lit(list(range(1, len(classes) + 1))),
+            F.sequence(F.lit(1), F.lit(len(classes))),
             lambda place: F.when(place == own, 1.0 - strength).otherwise(others),
         )
         return array_to_vector(soft)
 
-    def write(self) -> MLWriter:
+    def write(self) -> util.MLWriter:
         """Return a writer: parameters and fitted values as JSON, never pickle."""
         return _Writer(self)
 
     @classmethod
-    def read(cls) -> MLReader:
+    def read(cls) -> util.MLReader:
         """Return a reader."""
         return _Reader(cls)
 
 
-class _Writer(MLWriter):
+class _Writer(util.MLWriter):
     def __init__(self, model: SparkStructuralSmootherModel) -> None:
         super().__init__()
         self._model = model
 
     def saveImpl(self, path: str) -> None:  # noqa: N802 (Spark's name)
-        DefaultParamsWriter.saveMetadata(self._model, path, self.sc)
+        util.DefaultParamsWriter.saveMetadata(self._model, path, self.sc)
         text = _to_json(self._model._smoother)
         self.sc.parallelize([text], 1).saveAsTextFile(os.path.join(path, "data"))
 
 
-class _Reader(MLReader):
+class _Reader(util.MLReader):
     def __init__(self, cls: type[SparkStructuralSmootherModel]) -> None:
         super().__init__()
         self._cls = cls
 
     def load(self, path: str) -> SparkStructuralSmootherModel:
-        metadata = DefaultParamsReader.loadMetadata(path, self.sc)
+        metadata = util.DefaultParamsReader.loadMetadata(path, self.sc)
         plain = json.loads(self.sc.textFile(os.path.join(path, "data"), 1).first())
         if plain.get("format") != FORMAT or plain["version"] > FORMAT_VERSION:
             raise FileFormatError(
@@ -150,19 +126,19 @@ class _Reader(MLReader):
             )
         model = self._cls.of(_from_json(plain))
         model._resetUid(metadata["uid"])
-        DefaultParamsReader.getAndSetParams(model, metadata)
+        util.DefaultParamsReader.getAndSetParams(model, metadata)
         return model
 
 
 def _to_json(smoother: StructuralSmoother) -> str:
-    arrays = structure_to_arrays(smoother.structure_)
-    arrays |= decision_to_arrays(smoother.decision_)
+    arrays = codec.structure_to_arrays(smoother.structure_)
+    arrays |= codec.decision_to_arrays(smoother.decision_)
     return json.dumps(
         {
             "format": FORMAT,
             "version": FORMAT_VERSION,
             "settings": smoother.get_params(deep=False),
-            "arrays": arrays_to_lists(arrays),
+            "arrays": codec.arrays_to_lists(arrays),
         }
     )
 
@@ -171,9 +147,11 @@ def _from_json(plain: dict[str, Any]) -> StructuralSmoother:
     smoother = StructuralSmoother(**plain["settings"])
     if plain["version"] == 1:
         return _from_first_format(smoother, plain)
-    arrays = arrays_from_lists(plain["arrays"])
-    structure = structure_from_arrays(arrays)
-    return smoother.fit_structure(structure, decision_from_arrays(arrays, structure))
+    arrays = codec.arrays_from_lists(plain["arrays"])
+    structure = codec.structure_from_arrays(arrays)
+    return smoother.fit_structure(
+        structure, codec.decision_from_arrays(arrays, structure)
+    )
 
 
 def _from_first_format(
@@ -200,7 +178,9 @@ def _from_first_format(
     pairs, counts = list(chain(*pairs)), list(chain(*counts))
     arrays["bounds_pairs"] = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     arrays["bounds_counts"] = counts
-    structure = structure_from_arrays({k: np.asarray(v) for k, v in arrays.items()})
+    structure = codec.structure_from_arrays(
+        {k: np.asarray(v) for k, v in arrays.items()}
+    )
     decided = smoother.fit_structure(structure).decision_
     strengths = np.array(plain["strengths"])
     alpha = float(structure.cluster_weights @ strengths)

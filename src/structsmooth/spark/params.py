@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from pyspark.ml.param import Param, Params, TypeConverters
@@ -10,70 +11,49 @@ from pyspark.ml.param.shared import HasFeaturesCol, HasLabelCol, HasMaxIter, Has
 from structsmooth.smoother import StructuralSmoother
 
 # The settings of `StructuralSmoother` by the names that they have here.
-SETTINGS = {
-    "alpha": "alpha",
-    "beta": "beta",
-    "reducer": "reducer",
-    "nComponents": "n_components",
-    "clusterer": "clusterer",
-    "nClusters": "n_clusters",
-    "minClusterSize": "min_cluster_size",
-    "correctForcedEdges": "correct_forced_edges",
-    "ties": "ties",
-    "confidence": "confidence",
-    "shrink": "shrink",
-    "seed": "random_state",
-}
+_SHARED = (
+    "alpha beta reducer nComponents clusterer nClusters minClusterSize "
+    "correctForcedEdges ties confidence shrink"
+)
+SETTINGS = {n: re.sub("[A-Z]", r"_\g<0>", n).lower() for n in _SHARED.split()}
+SETTINGS["seed"] = "random_state"
+
+TEXT, FLAG = TypeConverters.toString, TypeConverters.toBoolean
+NUMBER, INTEGER = TypeConverters.toFloat, TypeConverters.toInt
 
 
-def _number_or_text(value: Any) -> Any:
-    return value if isinstance(value, str) else TypeConverters.toFloat(value)
+def _or_text(convert: Any) -> Any:
+    return lambda value: value if isinstance(value, str) else convert(value)
 
 
-def _integer_or_text(value: Any) -> Any:
-    return value if isinstance(value, str) else TypeConverters.toInt(value)
-
-
-def _param(name: str, doc: str, converter: Any = TypeConverters.toString) -> Any:
+def _param(name: str, converter: Any, doc: str) -> Any:
     return Param(Params._dummy(), name, doc, typeConverter=converter)
 
 
 class SmootherParams(HasFeaturesCol, HasLabelCol, HasMaxIter, HasSeed):
     """Columns and settings; the settings have the defaults of `StructuralSmoother`."""
 
-    clusterCol = _param("clusterCol", "output column: number of the cluster")
-    strengthCol = _param("strengthCol", "output column: smoothing strength")
-    softLabelCol = _param(
-        "softLabelCol", "output column: class probabilities, if there are labels"
-    )
-    idCol = _param(
-        "idCol", "column that orders the rows, for data with equal distances, or ''"
-    )
-    alpha = _param("alpha", "mean strength, 'auto' or 'cautious'", _number_or_text)
-    beta = _param("beta", "slope, 'auto' or 'cautious'", _number_or_text)
-    reducer = _param("reducer", "pca, scaled-pca or none")
-    nComponents = _param(
-        "nComponents", "principal components, 0 for automatic", TypeConverters.toInt
-    )
-    clusterer = _param("clusterer", "kmeans or gmm")
-    nClusters = _param("nClusters", "number of clusters, or 'auto'", _integer_or_text)
+    clusterCol = _param("clusterCol", TEXT, "output column: number of the cluster")
+    strengthCol = _param("strengthCol", TEXT, "output column: smoothing strength")
+    softLabelCol = _param("softLabelCol", TEXT, "output column: class probabilities")
+    idCol = _param("idCol", TEXT, "column that decides between equal distances, or ''")
+    alpha = _param("alpha", _or_text(NUMBER), "mean strength, 'auto' or 'cautious'")
+    beta = _param("beta", _or_text(NUMBER), "slope, 'auto' or 'cautious'")
+    reducer = _param("reducer", TEXT, "pca, scaled-pca or none")
+    nComponents = _param("nComponents", INTEGER, "components kept, 0 for automatic")
+    clusterer = _param("clusterer", TEXT, "kmeans or gmm")
+    nClusters = _param("nClusters", _or_text(INTEGER), "number of clusters, or 'auto'")
     minClusterSize = _param(
-        "minClusterSize", "smaller clusters are merged; or 'auto'", _integer_or_text
+        "minClusterSize", _or_text(INTEGER), "smaller clusters are merged; or 'auto'"
     )
     correctForcedEdges = _param(
-        "correctForcedEdges",
-        "do not count edges that connect separate classes",
-        TypeConverters.toBoolean,
+        "correctForcedEdges", FLAG, "do not count edges that connect separate classes"
     )
-    ties = _param("ties", "index or average")
-    confidence = _param("confidence", "level of intervals", TypeConverters.toFloat)
-    shrink = _param(
-        "shrink", "shrink the clusters' Bayes errors", TypeConverters.toBoolean
-    )
+    ties = _param("ties", TEXT, "index or average")
+    confidence = _param("confidence", NUMBER, "level of intervals")
+    shrink = _param("shrink", FLAG, "shrink the clusters' Bayes errors")
     maxClusterRows = _param(
-        "maxClusterRows",
-        "the bounds of a larger cluster come from a sample of about this many rows",
-        TypeConverters.toInt,
+        "maxClusterRows", INTEGER, "larger clusters are sampled for their bounds"
     )
 
     def __init__(self, *args: Any) -> None:

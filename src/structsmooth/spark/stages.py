@@ -1,27 +1,123 @@
-"""Reduction and clustering by MLlib, as objects of the rest of the library."""
+"""The stages of a fit: rows checked, reduced and clustered by Spark, and bounded."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from pyspark.ml.clustering import GaussianMixture, KMeans
 from pyspark.ml.feature import PCA
-from pyspark.ml.functions import array_to_vector
+from pyspark.ml.functions import array_to_vector, vector_to_array
 from pyspark.ml.stat import Summarizer
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own)
+from pyspark.sql import types as T  # noqa: N812 (Spark's own)
+from pyspark.sql.functions import pandas_udf
 from scipy.linalg import cholesky, solve_triangular
+from threadpoolctl import threadpool_limits
 
+from structsmooth.bayes_error.bounds import region_bounds
 from structsmooth.cluster.assign import Assigner, GaussianAssigner, NearestCenter
-from structsmooth.cluster.clusterers import kmeans_sample_size
 from structsmooth.errors import InvalidInputError
+from structsmooth.io.codec import arrays_to_lists, bounds_to_arrays
 from structsmooth.reduce import LinearReduction
-from structsmooth.spark import workers
+from structsmooth.support.validation import check_label_structure, encode_labels
 
 # MLlib's covariance matrix is held by the driver.
 MOST_PCA_FEATURES = 65_535
+# More labels than this are identifiers, and would not fit into the driver.
+MOST_CLASSES = 100_000
+BOUNDS_SCHEMA = "region int, bounds string"
+
+
+def features_array(dataset: DataFrame, column: str) -> Any:
+    """Return a vector or array column as an array of doubles."""
+    kind = _type_of(dataset, column, "featuresCol")
+    if isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.NumericType):
+        return F.col(column).cast("array<double>")
+    if type(kind).__name__ == "VectorUDT":
+        given = F.col(column)  # vector_to_array fails on null
+        return F.when(given.isNotNull(), vector_to_array(given))
+    raise InvalidInputError(
+        f"featuresCol={column!r} must be a column of vectors or arrays of numbers, got "
+        f"{kind.simpleString()}"
+    )
+
+
+def label_values(dataset: DataFrame, column: str) -> Any:
+    """Return a label column as text, booleans, whole numbers or doubles."""
+    kind = _type_of(dataset, column, "labelCol")
+    if isinstance(kind, T.StringType | T.BooleanType):
+        return F.col(column)
+    if isinstance(kind, T.IntegralType):
+        return F.col(column).cast("bigint")
+    if isinstance(kind, T.NumericType):
+        return F.col(column).cast("double")
+    raise InvalidInputError(
+        f"labelCol={column!r} must be a column of text or numbers, got "
+        f"{kind.simpleString()}"
+    )
+
+
+def check_rows(
+    rows: DataFrame, features: str, label: str
+) -> tuple[int, int, NDArray[Any]]:
+    """Refuse rows (columns x and y) that cannot be used.
+
+    Return the number of rows, the number of features, and the sorted labels.
+    """
+    is_bad = F.exists(
+        "x", lambda v: v.isNull() | F.isnan(v) | (F.abs(v) == float("inf"))
+    )
+    no_label = F.col("y").isNull()
+    if isinstance(rows.schema["y"].dataType, T.DoubleType):
+        no_label = no_label | F.isnan("y")
+    found = rows.agg(
+        F.count(F.lit(1)).alias("n"),
+        F.sum(F.coalesce(is_bad, F.lit(True)).cast("bigint")).alias("bad_features"),
+        F.sum(no_label.cast("bigint")).alias("no_label"),
+        F.min(F.size("x")).alias("narrowest"),
+        F.max(F.size("x")).alias("widest"),
+    ).first()
+    if found["n"] < 2:
+        raise InvalidInputError(f"the data have {found['n']} rows, expected at least 2")
+    for name, problem in {
+        "bad_features": f"featuresCol={features!r} is or holds null, NaN or infinity",
+        "no_label": f"labelCol={label!r} is null or NaN",
+    }.items():
+        if found[name]:
+            raise InvalidInputError(
+                f"{problem} in {found[name]} of {found['n']} rows; drop or fill them "
+                "first"
+            )
+    if found["narrowest"] != found["widest"]:
+        raise InvalidInputError(
+            f"featuresCol={features!r} holds vectors of different lengths, from "
+            f"{found['narrowest']} to {found['widest']}"
+        )
+    counted = rows.groupBy("y").count().take(MOST_CLASSES + 1)
+    if len(counted) > MOST_CLASSES:
+        raise InvalidInputError(
+            f"labelCol={label!r} has more than {MOST_CLASSES} different labels; "
+            "expected classes that repeat (is it an identifier or a regression target?)"
+        )
+    labels, counts = ([row[name] for row in counted] for name in ("y", "count"))
+    classes, place = encode_labels(np.array(labels), None)
+    check_label_structure(classes, np.bincount(place, counts))
+    return found["n"], found["widest"], classes
+
+
+def _type_of(dataset: DataFrame, column: str, name: str) -> Any:
+    if column not in dataset.columns:
+        raise InvalidInputError(
+            f"{name}={column!r} is no column of the data; they have "
+            + ", ".join(dataset.columns)
+        )
+    return dataset.schema[column].dataType
 
 
 class FrameMoments:
@@ -64,9 +160,7 @@ class FrameMoments:
 
 def reduce_rows(rows: DataFrame, reduction: LinearReduction) -> DataFrame:
     """Return the rows with their column x reduced."""
-    return rows.withColumn(
-        "x", workers.on_features(reduction.transform, "array<double>")("x")
-    )
+    return rows.withColumn("x", on_features(reduction.transform, "array<double>")("x"))
 
 
 def _vectors(rows: DataFrame) -> DataFrame:
@@ -82,23 +176,16 @@ def _summarize(rows: DataFrame) -> dict[str, NDArray[np.float64]]:
 
 
 def fit_assigner(
-    rows: DataFrame,
-    n_rows: int,
-    clusterer: str,
-    n_clusters: int,
-    max_iter: int,
-    seed: int,
+    rows: DataFrame, clusterer: str, share: float, **options: Any
 ) -> Assigner:
-    """Cluster a sample of the reduced rows, of the same size as in memory."""
+    """Cluster a share of the reduced rows; the options are MLlib's."""
     sample = _vectors(rows)
-    share = kmeans_sample_size(n_rows, n_clusters) / n_rows
     if share < 1.0:
-        sample = sample.sample(fraction=share, seed=seed)
+        sample = sample.sample(fraction=share, seed=options["seed"])
     sample = sample.persist()
     try:
         kind = KMeans if clusterer == "kmeans" else GaussianMixture
-        search = kind(featuresCol="v", k=n_clusters, maxIter=max_iter, seed=seed)
-        model = search.fit(sample)
+        model = kind(featuresCol="v", **options).fit(sample)
     finally:
         sample.unpersist()
     if clusterer == "kmeans":
@@ -134,3 +221,41 @@ def cluster_sizes(
         sizes[row["cluster"]] = row["n"]
         centers[row["cluster"]] = row["m"].toArray()
     return sizes, centers
+
+
+def on_features(work: Callable[[Any], NDArray[Any]], kind: str) -> Any:
+    """Return a column function that works on arrays of features, as a matrix."""
+
+    @pandas_udf(kind)
+    def apply(rows: pd.Series) -> pd.Series:
+        matrix = np.stack(rows.to_numpy()).astype(np.float64, copy=False)
+        with threadpool_limits(1):
+            return pd.Series(list(work(matrix)))
+
+    return apply
+
+
+def bounder(
+    classes: NDArray[Any], width: int, has_id: bool, settings: dict[str, Any]
+) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """Return the function that bounds one region, given all its rows.
+
+    Rows come in any order. They are sorted by id, or else by their values, so that the
+    same rows always have the same tree.
+    """
+
+    def bound(rows: pd.DataFrame) -> pd.DataFrame:
+        X = rows[[f"x{i}" for i in range(width)]].to_numpy(dtype=np.float64)
+        coded = np.searchsorted(classes, np.asarray(rows["y"].tolist()))
+        if has_id:
+            order = np.argsort(rows["id"].to_numpy(), kind="stable")
+        else:
+            order = np.lexsort([coded, *X.T[::-1]])
+        with threadpool_limits(1):
+            bounds = region_bounds(
+                np.ascontiguousarray(X[order]), coded[order], **settings
+            )
+        text = json.dumps(arrays_to_lists(bounds_to_arrays([bounds])))
+        return pd.DataFrame({"region": [rows["region"].iloc[0]], "bounds": [text]})
+
+    return bound

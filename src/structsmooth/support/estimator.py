@@ -18,16 +18,10 @@ class SmootherBase(BaseEstimator):
     """
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted smoother to a file, or into a directory.
+        """Write the fitted smoother to a file, or as ``smoother.zip`` to a directory.
 
         The file holds arrays and text, no pickle, so loading it never executes code. A
         smoother with a reducer or clusterer object of your own cannot be saved.
-
-        Parameters
-        ----------
-        path : path-like
-            A file, or a directory (an existing one, or a name that ends in a slash)
-            that gets ``smoother.zip``.
         """
         from structsmooth.io.store import save_smoother
 
@@ -36,18 +30,7 @@ class SmootherBase(BaseEstimator):
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
-        """Read a smoother that `save` has written.
-
-        Parameters
-        ----------
-        path : path-like
-            The file, or the directory that holds ``smoother.zip``.
-
-        Returns
-        -------
-        StructuralSmoother
-            Fitted.
-        """
+        """Read a fitted smoother from the file or directory that `save` has written."""
         from structsmooth.io.store import load_smoother
 
         return load_smoother(cls, path)
@@ -63,19 +46,10 @@ class SmootherBase(BaseEstimator):
     ) -> None:
         """Write one offline HTML file that says what was found, and JSON beside it.
 
-        Parameters
-        ----------
-        path : path-like
-            The file, which must end in .html.
-        X : array-like, DataFrame or sparse matrix of shape (n, d), optional
-            The rows fitted, for the map and the most ambiguous samples; without them
-            the report has neither. Large data are sampled.
-        y : array-like of shape (n,), optional
-            Their labels, needed with X.
-        images : array-like of shape (n, h, w), (n, h, w, c) or (n, c, h, w), optional
-            Pictures of the rows, to show the most ambiguous ones.
-        name : str, default="data"
-            What to call the data.
+        The path must end in .html. The map and the most ambiguous samples need the
+        rows fitted and their labels, X and y; large data are sampled. ``images``, of
+        shape (n, h, w), (n, h, w, c) or (n, c, h, w), show these samples. ``name`` is
+        what to call the data.
         """
         from structsmooth.report import report_of
 

@@ -1,9 +1,7 @@
 """Independent tasks in parallel: in threads, or wherever joblib is told to run them.
 
 Kernels release the interpreter's lock, so threads are the default. They are run here
-rather than by joblib, whose polling for finished work, a hundred times a second, takes
-a tenth of the time of many small trees. Every other backend that
-`joblib.parallel_config` names is left to joblib.
+because joblib's polling for results takes a tenth of the time of many small trees.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import reprlib
 import warnings
 from typing import Any
 
@@ -17,6 +18,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from structsmooth.errors import InvalidInputError, InvalidParameterError
+
+MISSING_LABELS = "y has missing labels (None, NaN or inf); expected one for each row"
 
 
 def check_features(
@@ -58,21 +61,13 @@ def check_features(
 
 
 def _check_shape_and_kind(X: Any) -> None:
-    try:
-        array = X if hasattr(X, "shape") and hasattr(X, "ndim") else np.asarray(X)
-    except ValueError:
-        raise InvalidInputError(
-            "X must be a table of numbers with rows of equal length, "
-            "got a ragged sequence"
-        ) from None
+    array = X if hasattr(X, "shape") and hasattr(X, "ndim") else np.asarray(X)
     dtypes = array.dtypes if hasattr(array, "dtypes") else [array.dtype]
     kinds = {dtype.kind for dtype in dtypes if isinstance(dtype, np.dtype)}
-    if "c" in kinds:
+    if kinds & {"c", "m", "M"}:
         raise InvalidInputError(
-            "Complex data not supported: X holds complex numbers, expected real ones"
+            "Complex data not supported, nor dates or times: X must hold real numbers"
         )
-    if kinds & {"m", "M"}:
-        raise InvalidInputError("X holds dates or times, expected numbers")
     if np.ma.isMaskedArray(X) and np.ma.is_masked(X):
         raise InvalidInputError("X has masked values, expected finite numbers")
     if array.ndim != 2:
@@ -118,14 +113,10 @@ def encode_labels(
             f"X and y must have the same length: X has {n_rows} rows, "
             f"y has {len(y)} labels"
         )
-    if y.dtype.kind in "fc" and not np.isfinite(y).all():
-        raise InvalidInputError(
-            "y contains NaN or inf; expected one label for each row"
-        )
-    if y.dtype.kind in "mM" and np.isnat(y).any():
-        raise InvalidInputError("y has missing labels; expected one label for each row")
     if y.dtype.kind == "O":
         y = _from_objects(y)
+    if y.dtype.kind in "fcmM" and not np.isfinite(y).all():
+        raise InvalidInputError(MISSING_LABELS)
     if y.dtype.kind == "S":
         y = y.astype(str)
     if y.dtype.kind == "f" and (y != np.trunc(y)).any():
@@ -154,11 +145,9 @@ def encode_as(
     position = {label: i for i, label in enumerate(classes.tolist())}
     for label in labels.tolist():
         if label not in position:
-            known = ", ".join(map(repr, classes[:10].tolist()))
-            more = ", ..." if len(classes) > 10 else ""
             raise InvalidInputError(
-                f"{name} has the label {label!r}, which fit did not see; expected "
-                f"one of {known}{more}"
+                f"{name} has the label {label!r}, which fit did not see; expected one "
+                f"of {reprlib.repr(classes.tolist())}"
             )
     return np.array([position[label] for label in labels.tolist()])[coded]
 
@@ -167,7 +156,7 @@ def _from_objects(y: NDArray[Any]) -> NDArray[Any]:
     """Return labels that are Python objects as an array of one type."""
     labels = y.tolist()
     if any(_is_missing(label) for label in labels):
-        raise InvalidInputError("y has missing labels; expected one label for each row")
+        raise InvalidInputError(MISSING_LABELS)
     kinds = {type(label) for label in labels}
     if all(issubclass(kind, numbers.Number | np.bool_) for kind in kinds):
         return np.array(labels)
@@ -206,18 +195,14 @@ def check_codes(y: ArrayLike, n_classes: int) -> NDArray[np.int64]:
         raise InvalidInputError(
             f"y must be one-dimensional, got an array of shape {coded.shape}"
         )
+    expected = f"y must hold class numbers 0 to {n_classes - 1}"
     is_whole = coded.dtype.kind == "f" and np.array_equal(coded, np.trunc(coded))
     if coded.dtype.kind not in "iub" and not is_whole:
-        raise InvalidInputError(
-            f"y must hold class numbers 0 to {n_classes - 1}, got dtype {coded.dtype}"
-        )
+        raise InvalidInputError(f"{expected}, got dtype {coded.dtype}")
     coded = coded.astype(np.int64)
-    if coded.size and (coded.min() < 0 or coded.max() >= n_classes):
-        wrong = coded[(coded < 0) | (coded >= n_classes)][0]
-        raise InvalidInputError(
-            f"y must hold class numbers 0 to {n_classes - 1} "
-            f"(n_classes={n_classes}), got {wrong}"
-        )
+    wrong = coded[(coded < 0) | (coded >= n_classes)]
+    if len(wrong):
+        raise InvalidInputError(f"{expected} (n_classes={n_classes}), got {wrong[0]}")
     return coded
 
 
@@ -227,8 +212,7 @@ def check_strengths(strengths: ArrayLike, n_rows: int) -> NDArray[np.float64]:
         values = np.asarray(strengths, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidInputError("strengths must be numbers") from None
-    if values.ndim == 0:
-        values = np.full(n_rows, float(values))
+    values = np.full(n_rows, values) if values.ndim == 0 else values
     if values.shape != (n_rows,):
         raise InvalidInputError(
             f"strengths must be one number, or one for each of {n_rows} rows, "
@@ -246,8 +230,7 @@ def check_integer(
     value: Any, name: str, minimum: int, maximum: float = math.inf
 ) -> int:
     """Return the value as an int within the limits."""
-    is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not is_integer or not minimum <= int(value) <= maximum:
+    if not _is_number(value, numbers.Integral) or not minimum <= value <= maximum:
         limit = f"from {minimum} to {maximum}"
         if maximum == math.inf:
             limit = f"of at least {minimum}"
@@ -259,10 +242,18 @@ def check_integer(
 
 def check_real(value: Any, name: str, minimum: float) -> float:
     """Return the value as a finite float of at least the minimum."""
-    is_real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not is_real or not math.isfinite(value) or value < minimum:
+    if not _is_number(value, numbers.Real) or not minimum <= value < math.inf:
         raise InvalidParameterError(
             f"{name} must be a number of at least {minimum:g}, got {value!r}"
+        )
+    return float(value)
+
+
+def check_share(value: Any, name: str) -> float:
+    """Return the value as a float between 0 and 1, both excluded."""
+    if not _is_number(value, numbers.Real) or not 0.0 < value < 1.0:
+        raise InvalidParameterError(
+            f"{name} must be a number between 0 and 1, got {value!r}"
         )
     return float(value)
 
@@ -284,10 +275,11 @@ def check_flag(value: Any, name: str) -> bool:
 
 def check_n_jobs(n_jobs: Any) -> None:
     """Refuse a number of jobs that joblib would fail on later."""
-    if n_jobs is None:
-        return
-    is_integer = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
-    if not is_integer or n_jobs == 0:
+    if n_jobs is not None and not (n_jobs and _is_number(n_jobs, numbers.Integral)):
         raise InvalidParameterError(
             f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}"
         )
+
+
+def _is_number(value: Any, kind: type) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import _check_sample_weight
 
 from structsmooth.errors import InvalidInputError
 from structsmooth.support.validation import check_label_structure, encode_labels
@@ -18,27 +19,14 @@ from structsmooth.support.validation import check_label_structure, encode_labels
 
 @dataclass(frozen=True, eq=False)
 class CountedRows:
-    """The rows that count, and what they count for.
-
-    Attributes
-    ----------
-    X : ndarray or CSR matrix of shape (m, d)
-        Their features.
-    classes : ndarray of shape (K,)
-        Their labels, sorted.
-    coded : ndarray of shape (m,), int64
-        Which of the labels each has.
-    weights : ndarray of shape (m,) or None
-        Their weights, none of them 0, as integers if all are whole; None if each row
-        counts once.
-    numbers : ndarray of shape (m,), int64, or None
-        Their numbers among the rows given; None if they are just these.
-    """
+    """The rows that count, and what they count for."""
 
     X: Any
-    classes: NDArray[Any]
-    coded: NDArray[np.int64]
+    classes: NDArray[Any]  # sorted
+    coded: NDArray[np.int64]  # the class of each row
+    # None of them 0, as integers if all are whole; None if each row counts once.
     weights: NDArray[Any] | None = None
+    # Numbers among the rows given; None if all of them count.
     numbers: NDArray[np.int64] | None = None
 
 
@@ -51,7 +39,9 @@ def count_rows(
     """
     n_rows = X.shape[0]
     classes, coded = encode_labels(y, n_rows, owner="StructuralSmoother")
-    weights, numbers = check_sample_weight(sample_weight, n_rows), None
+    weights = numbers = None
+    if sample_weight is not None:
+        weights = _counts_or_weights(check_sample_weight(sample_weight, X))
     if weights is not None and repeat:
         if weights.dtype.kind == "f":
             raise InvalidInputError(
@@ -76,29 +66,20 @@ def count_rows(
     return CountedRows(X, classes, coded, weights, numbers)
 
 
-def check_sample_weight(
-    sample_weight: ArrayLike | None, n_rows: int
-) -> NDArray[Any] | None:
-    """Return the weights, as integers if they are whole; None if they say nothing."""
-    if sample_weight is None:
-        return None
-    try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidInputError("sample_weight must hold numbers") from None
-    if weights.shape != (n_rows,):
-        raise InvalidInputError(
-            f"sample_weight must have one value for each of the {n_rows} rows, got "
-            f"shape {weights.shape}"
-        )
-    if not np.isfinite(weights).all() or weights.min() < 0.0:
-        raise InvalidInputError(
-            "sample_weight must hold finite numbers of at least 0, got "
-            f"{weights[~(np.isfinite(weights) & (weights >= 0.0))][0]:g}"
-        )
+def check_sample_weight(sample_weight: ArrayLike, rows: Any) -> NDArray[np.float64]:
+    """Return the weights of rows if they are numbers of at least 0, and not all 0."""
+    weights: NDArray[np.float64] = _check_sample_weight(
+        sample_weight, rows, dtype=np.float64, ensure_non_negative=True
+    )
     if not weights.any():
         raise InvalidInputError("sample_weight is zero for every row, so none counts")
+    return weights
+
+
+def _counts_or_weights(weights: NDArray[np.float64]) -> NDArray[Any] | None:
+    """Return weights as integers if they are whole, and as None if they say nothing."""
     are_whole = np.array_equal(weights, np.trunc(weights)) and weights.max() < 2**53
+    # Equal whole numbers other than 1 still count rows more than once.
     if (weights == (1.0 if are_whole else weights[0])).all():
         return None
     return weights.astype(np.int64) if are_whole else weights

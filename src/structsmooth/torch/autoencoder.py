@@ -29,11 +29,11 @@ from structsmooth.support.validation import (
     check_real,
 )
 from structsmooth.torch.networks import (
+    Standardization,
     convolutional_network,
     dense_network,
     initialize,
 )
-from structsmooth.torch.standardize import Standardization
 from structsmooth.torch.training import (
     check_training,
     cpu_threads,
@@ -150,19 +150,9 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 (pipelines pass it)
-        """Train the network.
+        """Train on vectors (n, d) or images, (n, h, w) or (n, h, w, c).
 
-        Parameters
-        ----------
-        X : array-like of shape (n, d), (n, h, w) or (n, h, w, c)
-            Vectors or images, of any real type. Bytes are converted batch by batch.
-        y : ignored
-            Accepted for pipelines.
-
-        Returns
-        -------
-        self
-            The fitted transformer.
+        Bytes are not converted as a whole, but batch by batch.
         """
         self._check_parameters()
         shape = _shape_of_samples(X)
@@ -192,17 +182,9 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Return the components of each sample.
+        """Return the components of samples, in float64 if X is, else in float32.
 
-        Parameters
-        ----------
-        X : array-like of shape (m, d), (m, h, w) or (m, h, w, c)
-            Samples of the shape seen in ``fit``, or flat rows of as many numbers.
-
-        Returns
-        -------
-        ndarray of shape (m, n_components)
-            Components, in float64 if X is in float64, else in float32.
+        Samples have the shape seen in ``fit``, or are flat rows of as many numbers.
         """
         check_is_fitted(self, "network_")
         rows = self._check_rows(X, reset=False)
@@ -216,18 +198,7 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return codes
 
     def inverse_transform(self, X: Any) -> NDArray[Any]:
-        """Return the samples restored from components.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n_components)
-            Components.
-
-        Returns
-        -------
-        ndarray
-            Samples in the shape and the units of those seen in ``fit``.
-        """
+        """Return samples from components, in the shape and units seen in ``fit``."""
         check_is_fitted(self, "network_")
         codes = check_array(X, dtype=[np.float64, np.float32], input_name="X")
         if codes.shape[1] != self.n_components:

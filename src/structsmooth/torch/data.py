@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils.data import Dataset, IterableDataset
+from torch.utils.data import Dataset
 
 from structsmooth.errors import InvalidInputError
 from structsmooth.torch.checks import as_tensor, check_probabilities
@@ -17,7 +17,8 @@ class SmoothedDataset(Dataset[Any]):
     """A data set whose items carry their smoothing strength.
 
     A strength belongs to a position in the data set, so it stays with its sample
-    through shuffling, ``Subset``, ``random_split`` and worker processes.
+    through shuffling, ``Subset``, ``random_split`` and worker processes. Items that are
+    mappings get the key ``"strength"``.
 
     Parameters
     ----------
@@ -29,13 +30,6 @@ class SmoothedDataset(Dataset[Any]):
         If the smoother was fitted on only a part of the data, wrap that part:
         ``SmoothedDataset(Subset(dataset, rows), strengths)``.
 
-    Attributes
-    ----------
-    dataset : Dataset
-        The wrapped data set.
-    strengths : Tensor of shape (n,), float32
-        The strengths.
-
     Examples
     --------
     >>> import torch
@@ -46,17 +40,10 @@ class SmoothedDataset(Dataset[Any]):
     >>> for x, y, strength in DataLoader(smoothed, batch_size=3):
     ...     print(y, strength)
     tensor([0, 1, 1]) tensor([0.0000, 0.2000, 0.4000])
-
-    Items that are mappings get the key ``"strength"``.
     """
 
     def __init__(self, dataset: Dataset[Any], strengths: Any) -> None:
-        if isinstance(dataset, IterableDataset) or not hasattr(dataset, "__len__"):
-            raise InvalidInputError(
-                "dataset must have a length and items by number, got "
-                f"{type(dataset).__name__}"
-            )
-        n_items = len(dataset)
+        n_items = len(dataset)  # type: ignore[arg-type]
         values = as_tensor(strengths, "strengths")
         if values.ndim == 0:
             values = values.expand(n_items)

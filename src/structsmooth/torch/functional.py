@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812 (PyTorch's own name for it)
 from torch import Tensor
 
-from structsmooth.errors import InvalidInputError
+from structsmooth.support.validation import check_choice
 from structsmooth.torch.checks import (
     check_shapes,
     check_weight,
@@ -42,7 +42,8 @@ def structural_cross_entropy(
     With one strength for all samples it equals
     ``F.cross_entropy(..., label_smoothing=epsilon)`` at ``a = epsilon (K-1)/K``, which
     `structsmooth.alpha_from_epsilon` computes; with strength 0 it is plain
-    cross-entropy. No (N, K) target is built.
+    cross-entropy. No (N, K) target is built, and the loss can be differentiated any
+    number of times.
 
     Parameters
     ----------
@@ -71,16 +72,6 @@ def structural_cross_entropy(
     reduction : {"none", "mean", "sum"}, default="mean"
         "none" returns one loss for each class index, "mean" and "sum" a single number.
 
-    Returns
-    -------
-    Tensor
-        The loss, which can be differentiated any number of times.
-
-    Notes
-    -----
-    Mixup does not need mixed targets: ``lam * loss(y1) + (1 - lam) * loss(y2)``, each
-    with its own strengths, is the loss against ``lam * q1 + (1 - lam) * q2``.
-
     Examples
     --------
     >>> import torch
@@ -98,10 +89,7 @@ def structural_cross_entropy(
     >>> torch.nn.functional.cross_entropy(logits, target, label_smoothing=0.1)
     tensor(0.4955)
     """
-    if reduction not in ("mean", "none", "sum"):
-        raise InvalidInputError(
-            f"reduction must be 'none', 'mean' or 'sum', got {reduction!r}"
-        )
+    check_choice(reduction, "reduction", ("none", "mean", "sum"))
     soft = check_shapes(logits, target, ignore_index)
     if logits.ndim == 1:
         logits, target = logits.unsqueeze(0), target.unsqueeze(0)

@@ -46,9 +46,10 @@ def out_of_fold_outputs(
 ) -> NDArray[np.float32]:
     """Return log-probabilities of each sample by a model that did not train on it.
 
-    Made for ``StructuralSmoother(reducer="none").fit(outputs, y)``, which measures
-    strengths where a model of yours confuses the classes. The cost is that of
-    ``n_folds`` short trainings.
+    They have shape (n, K), with classes in the order of the sorted labels. In
+    ``StructuralSmoother(reducer="none").fit(outputs, y)`` they measure strengths where
+    a model of yours confuses the classes. The cost is that of ``n_folds`` short
+    trainings.
 
     Parameters
     ----------
@@ -75,24 +76,6 @@ def out_of_fold_outputs(
     verbose : int, default=0
         Above 0, show a progress bar on standard error.
 
-    Returns
-    -------
-    ndarray of shape (n, K), float32
-        Log-probabilities, in the order of the sorted labels.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from sklearn.datasets import load_digits
-    >>> from structsmooth import StructuralSmoother
-    >>> from structsmooth.torch import out_of_fold_outputs
-    >>> X, y = load_digits(return_X_y=True)
-    >>> outputs = out_of_fold_outputs(
-    ...     lambda: torch.nn.Linear(64, 10), X / 16.0, y, epochs=2, random_state=0
-    ... )
-    >>> outputs.shape
-    (1797, 10)
-    >>> smoother = StructuralSmoother(reducer="none", random_state=0).fit(outputs, y)
     """
     rows = _check_rows(X)
     classes, coded = encode_labels(y, len(rows))

@@ -5,16 +5,14 @@ import pytest
 import scipy.sparse as sp
 
 from structsmooth import StructuralSmoother, bayes_error_bounds
-from structsmooth.report.palette import (
+from structsmooth.report.drawing import (
     MANY,
     OTHER,
+    UNKNOWN,
     class_colors,
+    draw_rows,
     order_of_classes,
     overlap_of_classes,
-)
-from structsmooth.report.placement import (
-    UNKNOWN,
-    draw_rows,
     place_rows,
     project,
 )
