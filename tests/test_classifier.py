@@ -182,5 +182,5 @@ def test_wrong_parts_are_refused(overlapping, model, message):
 
 
 def test_weights_of_the_wrong_length_are_refused(overlapping):
-    with pytest.raises(InvalidInputError, match="one value for each of the 400 rows"):
+    with pytest.raises(ValueError, match=r"sample_weight.* expected \(400,\)"):
         SmoothedClassifier().fit(*overlapping, sample_weight=[1.0, 2.0])
