@@ -158,7 +158,7 @@ def test_the_command_line_lists_them(tmp_path):
     arguments = ["fit", f"{tmp_path / 'd.npz'}", "-o", f"{tmp_path / 'out'}"]
     shown = CliRunner().invoke(app, [*arguments, "--ignore-suspects"])
     assert shown.exit_code == 0, shown.output
-    assert "2 labels look like a mistake" in " ".join(shown.output.split())
+    assert "2 labels look like mistakes" in " ".join(shown.output.split())
     with (tmp_path / "out" / "suspects.csv").open() as stream:
         rows = list(csv.DictReader(stream))
     assert sorted((r["row"], r["label"], r["likely"]) for r in rows) == [

@@ -80,7 +80,7 @@ def print_suspects(name: str, rows: list[dict[str, Any]], output: Path | None) -
     """Print the most certain suspects, and where the others are."""
     console = Console(highlight=False)
     if rows:
-        console.print(f"{escape(name)}: the most certain of {len(rows)} suspects")
+        console.print(f"{escape(name)}: labels that look wrong, most certain first")
         cells = [["row", "label now", "likely label", "agreement"]]
         for row in rows[:MOST_ROWS]:
             shown = [_text(row[key]) for key in ("row", "label", "likely")]
@@ -88,17 +88,19 @@ def print_suspects(name: str, rows: list[dict[str, Any]], output: Path | None) -
         console.print(_table(cells, 3))
     console.print(_about_suspects(len(rows)), soft_wrap=True)
     if output is not None:
-        console.print(f"Wrote all of them to {escape(str(output))}.", soft_wrap=True)
+        console.print(f"Wrote the list to {escape(str(output))}.", soft_wrap=True)
     elif len(rows) > MOST_ROWS:
-        console.print("Write all of them to a file with -o FILE.", soft_wrap=True)
+        console.print("Write the whole list to a file with -o FILE.", soft_wrap=True)
 
 
 def _about_suspects(number: int, where: str = "") -> str:
     if number == 0:
         return "No label looks like a mistake."
-    labels = "1 label looks" if number == 1 else f"{number} labels look"
+    labels = "1 label looks like a mistake"
+    if number > 1:
+        labels = f"{number} labels look like mistakes"
     return (
-        f"{labels} like a mistake, because the neighbors agree on another one: "
+        f"{labels}, because the neighbors agree on another one: "
         f"{where}check before you change any."
     )
 
