@@ -127,7 +127,7 @@ def test_any_memory_layout(rng, layout):
         (np.zeros((2, 2, 2)), "two-dimensional"),
         ([[1j], [2j]], "Complex data not supported"),
         ([["a"], ["b"]], "numbers only"),
-        ([[1.0], [1.0, 2.0]], "inhomogeneous"),
+        ([[1.0], [1.0, 2.0]], "ragged"),
     ],
 )
 def test_bad_input_is_refused_in_one_sentence(X, message):

@@ -61,7 +61,12 @@ def check_features(
 
 
 def _check_shape_and_kind(X: Any) -> None:
-    array = X if hasattr(X, "shape") and hasattr(X, "ndim") else np.asarray(X)
+    try:
+        array = X if hasattr(X, "shape") and hasattr(X, "ndim") else np.asarray(X)
+    except ValueError:
+        raise InvalidInputError(
+            "X must have rows of equal length, got a ragged sequence"
+        ) from None
     dtypes = array.dtypes if hasattr(array, "dtypes") else [array.dtype]
     kinds = {dtype.kind for dtype in dtypes if isinstance(dtype, np.dtype)}
     if kinds & {"c", "m", "M"}:
