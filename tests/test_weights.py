@@ -252,6 +252,21 @@ def test_classifiers_take_weights_as_numbers_of_rows(inner):
     np.testing.assert_allclose(weighted, repeated, rtol=1e-7)
 
 
+def test_one_weight_for_all_rows():
+    X, y, _ = overlapping()
+    smoother = StructuralSmoother(random_state=0)
+    one = SmoothedClassifier(GaussianNB(), smoother).fit(X, y, 2.0).predict_proba(X)
+    twos = np.full(len(y), 2)
+    many = SmoothedClassifier(GaussianNB(), smoother).fit(X, y, twos).predict_proba(X)
+    np.testing.assert_array_equal(one, many)
+
+
+def test_weights_for_more_rows_than_memory_holds_are_refused():
+    X, y, _ = overlapping()
+    with pytest.raises(InvalidInputError, match="stands for 6000000000000 rows"):
+        StructuralSmoother(regions="point").fit(X, y, np.full(len(y), 10**10))
+
+
 def test_has_fit_parameter_finds_the_weights():
     assert has_fit_parameter(SmoothedClassifier(), "sample_weight")
     assert has_fit_parameter(StructuralSmoother(), "sample_weight")

@@ -32,6 +32,7 @@ from sklearn.utils.validation import (
 from structsmooth.errors import InvalidInputError
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.support.validation import check_features
+from structsmooth.support.weights import check_sample_weight
 
 
 def _inner_has(name: str) -> Any:
@@ -125,7 +126,7 @@ class SmoothedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         smoother_params: dict[str, Any] = {}
         if sample_weight is not None:
             X, y, smoother_params, fit_params = _without_zeros(
-                X, y, np.asarray(sample_weight), fit_params
+                X, y, sample_weight, fit_params
             )
         if get_config()["enable_metadata_routing"]:
             routed = process_routing(self, "fit", **fit_params)
@@ -173,17 +174,15 @@ class SmoothedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             return clone(self.estimator)
         return _requesting_weights(LogisticRegression())
 
-    def _smoother(self) -> StructuralSmoother:
+    def _smoother(self) -> Any:
         if self.smoother is None:
-            smoother: StructuralSmoother = _requesting_weights(StructuralSmoother())
-            return smoother
+            return _requesting_weights(StructuralSmoother())
         if not isinstance(self.smoother, StructuralSmoother):
             raise InvalidInputError(
                 "smoother must be a StructuralSmoother or None, got "
                 f"{type(self.smoother).__name__}"
             )
-        cloned: StructuralSmoother = clone(self.smoother)
-        return cloned
+        return clone(self.smoother)
 
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -207,13 +206,14 @@ def _requesting_weights(estimator: Any) -> Any:
 
 
 def _without_zeros(
-    X: Any, y: Any, weights: NDArray[Any], fit_params: dict[str, Any]
+    X: Any, y: Any, sample_weight: ArrayLike, fit_params: dict[str, Any]
 ) -> tuple[Any, Any, dict[str, Any], dict[str, Any]]:
     """Return the rows that count, and parameters of them, their weights included."""
+    weights = check_sample_weight(sample_weight, X)
     n_rows, kept = _num_samples(X), np.flatnonzero(weights)
     fit_params = {"sample_weight": weights, **fit_params}
-    # Weights that are wrong are left to the smoother to refuse.
-    if weights.shape == (n_rows,) and 0 < len(kept) < n_rows:
+    # Labels of another number are left to the smoother to refuse.
+    if len(kept) < n_rows and _num_samples(y) == n_rows:
         X, y = _safe_indexing(_indexable(X), kept), _safe_indexing(y, kept)
         weights, fit_params = weights[kept], _of_rows(fit_params, kept, n_rows)
     return X, y, {"sample_weight": weights}, fit_params

@@ -50,7 +50,13 @@ def count_rows(
                 "sample_weight, because rows are repeated there; got "
                 f"{weights[weights != np.trunc(weights)][0]:g}"
             )
-        numbers, weights = np.repeat(np.arange(n_rows), weights), None
+        try:
+            numbers = np.repeat(np.arange(n_rows), weights)
+        except MemoryError:
+            raise InvalidInputError(
+                f"sample_weight stands for {weights.sum()} rows, too many to repeat"
+            ) from None
+        weights = None
     elif weights is not None:
         if weights.min() == 0:
             numbers = np.flatnonzero(weights)
