@@ -9,34 +9,36 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from structsmooth.bayes_error.bounds import (
-        BayesErrorBounds,
-        bayes_error_bounds,
-        combine_bounds,
+if TYPE_CHECKING:  # named twice, which tells type checkers that they are public
+    from structsmooth.bayes_error.bounds import BayesErrorBounds as BayesErrorBounds
+    from structsmooth.bayes_error.bounds import bayes_error_bounds as bayes_error_bounds
+    from structsmooth.bayes_error.bounds import combine_bounds as combine_bounds
+    from structsmooth.bayes_error.divergence import (
+        henze_penrose_divergence as henze_penrose_divergence,
     )
-    from structsmooth.bayes_error.divergence import henze_penrose_divergence
-    from structsmooth.bayes_error.shrinkage import Shrinkage, shrink_bounds
-    from structsmooth.bayes_error.suspects import Suspects, find_suspects
-    from structsmooth.classifier import SmoothedClassifier
-    from structsmooth.labels.forms import expand_rows, flip_labels, smooth_labels
-    from structsmooth.outofcore.fit import fit_out_of_core
-    from structsmooth.smoother import StructuralSmoother
-    from structsmooth.strengths.controls import reversed_strengths, shuffled_strengths
-    from structsmooth.strengths.decision import decide
-    from structsmooth.strengths.epsilon import alpha_from_epsilon, epsilon_from_alpha
-    from structsmooth.strengths.solve import (
-        bayes_error_bias,
-        largest_free_beta,
-        solve_strengths,
-    )
-    from structsmooth.structure import Structure
-    from structsmooth.tree import (
-        Neighbors,
-        SpanningTree,
-        euclidean_mst,
-        nearest_neighbors,
-    )
+    from structsmooth.bayes_error.shrinkage import Shrinkage as Shrinkage
+    from structsmooth.bayes_error.shrinkage import shrink_bounds as shrink_bounds
+    from structsmooth.bayes_error.suspects import Suspects as Suspects
+    from structsmooth.bayes_error.suspects import find_suspects as find_suspects
+    from structsmooth.classifier import SmoothedClassifier as SmoothedClassifier
+    from structsmooth.labels.forms import expand_rows as expand_rows
+    from structsmooth.labels.forms import flip_labels as flip_labels
+    from structsmooth.labels.forms import smooth_labels as smooth_labels
+    from structsmooth.outofcore.fit import fit_out_of_core as fit_out_of_core
+    from structsmooth.smoother import StructuralSmoother as StructuralSmoother
+    from structsmooth.strengths.controls import reversed_strengths as reversed_strengths
+    from structsmooth.strengths.controls import shuffled_strengths as shuffled_strengths
+    from structsmooth.strengths.decision import decide as decide
+    from structsmooth.strengths.epsilon import alpha_from_epsilon as alpha_from_epsilon
+    from structsmooth.strengths.epsilon import epsilon_from_alpha as epsilon_from_alpha
+    from structsmooth.strengths.solve import bayes_error_bias as bayes_error_bias
+    from structsmooth.strengths.solve import largest_free_beta as largest_free_beta
+    from structsmooth.strengths.solve import solve_strengths as solve_strengths
+    from structsmooth.structure import Structure as Structure
+    from structsmooth.tree import Neighbors as Neighbors
+    from structsmooth.tree import SpanningTree as SpanningTree
+    from structsmooth.tree import euclidean_mst as euclidean_mst
+    from structsmooth.tree import nearest_neighbors as nearest_neighbors
 
 _HOME_OF = {
     "BayesErrorBounds": "bayes_error.bounds",
@@ -68,35 +70,7 @@ _HOME_OF = {
     "solve_strengths": "strengths.solve",
 }
 
-__all__ = [
-    "BayesErrorBounds",
-    "Neighbors",
-    "Shrinkage",
-    "SmoothedClassifier",
-    "SpanningTree",
-    "StructuralSmoother",
-    "Structure",
-    "Suspects",
-    "alpha_from_epsilon",
-    "bayes_error_bias",
-    "bayes_error_bounds",
-    "combine_bounds",
-    "decide",
-    "epsilon_from_alpha",
-    "euclidean_mst",
-    "expand_rows",
-    "find_suspects",
-    "fit_out_of_core",
-    "flip_labels",
-    "henze_penrose_divergence",
-    "largest_free_beta",
-    "nearest_neighbors",
-    "reversed_strengths",
-    "shrink_bounds",
-    "shuffled_strengths",
-    "smooth_labels",
-    "solve_strengths",
-]
+__all__ = sorted(_HOME_OF)
 
 
 # Modules that are reached as structsmooth.metrics and so on.
