@@ -155,7 +155,7 @@ def _image_set(name, n_classes):
     return load_it
 
 
-def _timit(scale):  # noqa: ARG001 (there is but one)
+def _timit(scale):  # noqa: ARG001 (one size only)
     """Five phonemes, 256 log-periodogram features; no speaker is in both parts."""
     arrays = archive("phoneme_timit5.npz")
     X, y = arrays["X"].astype(np.float32), arrays["y"].astype(np.int64)
@@ -177,19 +177,19 @@ def _higgs(scale):
     return Data(arrays["X"], arrays["y"].astype(np.int64))
 
 
-def _digits(scale):  # noqa: ARG001 (there is but one)
+def _digits(scale):  # noqa: ARG001 (one size only)
     """Ten digits of 8 x 8 pixels, from scikit-learn."""
     X, y = load_digits(return_X_y=True)
     return Data(X.astype(np.float32), y.astype(np.int64))
 
 
-def _cancer(scale):  # noqa: ARG001 (there is but one)
+def _cancer(scale):  # noqa: ARG001 (one size only)
     """Malignant or benign, 30 measurements of cells, from scikit-learn."""
     X, y = load_breast_cancer(return_X_y=True)
     return Data(X.astype(np.float32), y.astype(np.int64))
 
 
-def _wine(scale):  # noqa: ARG001 (there is but one)
+def _wine(scale):  # noqa: ARG001 (one size only)
     """Three growers, 13 measurements of wine, from scikit-learn."""
     X, y = load_wine(return_X_y=True)
     return Data(X.astype(np.float32), y.astype(np.int64))
