@@ -48,5 +48,9 @@ class FeatureScaleWarning(StructsmoothWarning):
     """One feature has so large a unit that it alone decides the distances."""
 
 
+class LeftOutColumnsWarning(StructsmoothWarning):
+    """Columns of a table that tell nothing about a row, such as names, are not used."""
+
+
 class SampledClustersWarning(StructsmoothWarning):
     """Clusters too large for one worker are judged by a sample of their rows."""

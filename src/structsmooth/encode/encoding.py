@@ -1,0 +1,209 @@
+"""A fitted encoding: from the columns of a table to features, and back to words.
+
+Numbers and dates are standardized. Categories are one-hot encoded and scaled so that
+two rows differ, on average, as much in a category as in a number. A gap in a number
+counts as the mean and, if there are many gaps, is marked: then a row with a gap is on
+average as far from one without as two other rows are from each other.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.preprocessing import OneHotEncoder
+
+from structsmooth.encode.cells import CATEGORY, DATE, EMPTY, NUMBER
+from structsmooth.encode.table import Table
+from structsmooth.errors import InvalidInputError
+
+CONSTANT = "has the same value in every row"
+
+
+@dataclass(frozen=True)
+class Column:
+    """How one column is encoded.
+
+    Attributes
+    ----------
+    name, kind : str
+        Its name, and "number", "date", "category" or "empty".
+    left_out : str
+        Why the column is not used; empty if it is.
+    center, scale : float
+        What is subtracted from a number, or from the 0 or 1 of a category with two
+        levels, and what the difference is divided by. Of a category with more levels
+        only the scale is used.
+    levels : tuple of str
+        The levels of a category that are kept, sorted.
+    has_rare, has_gaps : bool
+        Whether rare levels are one level of their own, and whether gaps are.
+    n_rare : int
+        How many levels are rare.
+    n_missing : float
+        How many cells have no value; a sum of weights, if there are weights.
+    """
+
+    name: str
+    kind: str
+    left_out: str = ""
+    center: float = 0.0
+    scale: float = 1.0
+    levels: tuple[str, ...] = ()
+    has_rare: bool = False
+    has_gaps: bool = False
+    n_rare: int = 0
+    n_missing: float = 0.0
+
+    @property
+    def n_codes(self) -> int:
+        """Levels of a category, that of the rare ones and that of gaps included."""
+        return len(self.levels) + self.has_rare + self.has_gaps
+
+    @property
+    def width(self) -> int:
+        """Number of features."""
+        if self.left_out:
+            return 0
+        if self.kind == CATEGORY:
+            return 1 if self.n_codes == 2 else self.n_codes
+        return 1 + self.has_gaps
+
+    def codes_of(self, levels: tuple[str, ...]) -> NDArray[np.float64]:
+        """Return the number of each level here, and of a gap, which comes last.
+
+        A level that the fit did not see counts as a rare one. NaN stands for what the
+        encoding has no place for.
+        """
+        rare = float(len(self.levels)) if self.has_rare else math.nan
+        known = {level: float(place) for place, level in enumerate(self.levels)}
+        gap = float(self.n_codes - 1) if self.has_gaps else rare
+        return np.array([*(known.get(level, rare) for level in levels), gap])
+
+
+@dataclass(frozen=True, eq=False)
+class TableEncoding:
+    """A fitted encoding of tables with these columns."""
+
+    columns: tuple[Column, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def n_features(self) -> int:
+        """Number of encoded features."""
+        return sum(column.width for column in self.columns)
+
+    def transform(self, table: Table) -> NDArray[np.float64]:
+        """Return the features of a table, whose columns may have any order."""
+        table = self.align(table)
+        features = np.empty((len(table), self.n_features))
+        start, one_hot, places = 0, [], []
+        for j, column in enumerate(self.columns):
+            place = slice(start, start + column.width)
+            start = place.stop
+            values = table.values[:, j]
+            if column.width and column.kind == CATEGORY:
+                codes = np.where(np.isnan(values), -1.0, values).astype(np.int64)
+                values = column.codes_of(table.levels[j])[codes]
+            if column.kind == CATEGORY and column.width > 1:
+                one_hot.append(values)
+                places.append((place, column.scale))
+            elif column.width:
+                gaps = np.isnan(values)
+                scaled = (values - column.center) / column.scale
+                features[:, place.start] = np.where(gaps, 0.0, scaled)
+                if column.width > 1:
+                    features[:, place.start + 1] = gaps
+        if one_hot:
+            coded = self._one_hot.transform(np.column_stack(one_hot))
+            for place, scale in places:
+                width = place.stop - place.start
+                features[:, place] = coded[:, :width] / scale
+                coded = coded[:, width:]
+        return features
+
+    def align(self, table: Table) -> Table:
+        """Return the columns of the fit in its order, or say which one is missing."""
+        used = [column.name for column in self.columns if column.width]
+        lacking = [name for name in used if name not in table.names]
+        if lacking:
+            columns = "column" if len(lacking) == 1 else "columns"
+            raise InvalidInputError(
+                f"X lacks the {columns} {', '.join(map(repr, lacking))}; expected all "
+                f"columns that fit has used: {', '.join(map(repr, used))}"
+            )
+        if table.names != self.names:
+            place = {name: j for j, name in enumerate(table.names)}
+            chosen = [place.get(name, -1) for name in self.names]
+            table = Table(
+                self.names,
+                tuple(table.kinds[j] if j >= 0 else EMPTY for j in chosen),
+                tuple(table.levels[j] if j >= 0 else () for j in chosen),
+                table.values[:, chosen],
+            )
+        for column, kind in zip(self.columns, table.kinds, strict=True):
+            if column.width and kind not in (EMPTY, column.kind):
+                raise InvalidInputError(
+                    f"the column {column.name!r} of X holds {_PLURAL[kind]}, expected "
+                    f"{_PLURAL[column.kind]} as in fit"
+                )
+        return table
+
+    @cached_property
+    def _one_hot(self) -> OneHotEncoder:
+        """The encoder of numbered levels, made from how many there are."""
+        wide = [c for c in self.columns if c.kind == CATEGORY and c.width > 1]
+        encoder = OneHotEncoder(
+            categories=[np.arange(float(column.n_codes)) for column in wide],
+            handle_unknown="ignore",
+            sparse_output=False,
+        )
+        return encoder.fit(np.zeros((1, len(wide))))
+
+    def summary(self) -> str:
+        """Return one line on what was done with which columns."""
+        used = [column for column in self.columns if column.width]
+        parts = []
+        for kind, done in _DONE.items():
+            some = [column for column in used if column.kind == kind]
+            if some:
+                parts.append(
+                    f"{len(some)} {_PLURAL[kind] if some[1:] else kind} {done}"
+                )
+        n_rare = sum(column.n_rare for column in used)
+        if n_rare:
+            levels = "rare level" if n_rare == 1 else "rare levels"
+            parts.append(f"{n_rare} {levels} taken together")
+        gaps = [column.name for column in used if column.n_missing]
+        if gaps:
+            parts.append(f"missing values in {_listed(gaps)}")
+        left_out = [c for c in self.columns if c.left_out]
+        if left_out:
+            parts.append("left out " + _listed([c.name for c in left_out]))
+        columns = "column" if len(self.columns) == 1 else "columns"
+        return f"{len(self.columns)} {columns}: {', '.join(parts)}"
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """Return what is known of each column, ready for JSON."""
+        return [asdict(column) for column in self.columns]
+
+
+_PLURAL = {NUMBER: "numbers", DATE: "dates", CATEGORY: "categories"}
+_DONE = {
+    NUMBER: "standardized",
+    DATE: "standardized",
+    CATEGORY: "one-hot encoded",
+}
+
+
+def _listed(names: list[str], most: int = 5) -> str:
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
