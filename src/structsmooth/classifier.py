@@ -16,7 +16,7 @@ from sklearn.base import (
     is_classifier,
 )
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
@@ -27,8 +27,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
     _num_samples,
     check_is_fitted,
+    validate_data,
 )
 
+from structsmooth.encode import TableEncoder, is_table
+from structsmooth.encode.table import holds_numbers
 from structsmooth.errors import InvalidInputError
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.support.validation import check_features
@@ -58,7 +61,9 @@ class SmoothedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     Parameters
     ----------
     estimator : classifier, optional
-        Cloned; by default a `sklearn.linear_model.LogisticRegression`.
+        Cloned; by default a `sklearn.linear_model.LogisticRegression`, with a
+        `structsmooth.encode.TableEncoder` before it if X is a DataFrame with text,
+        dates or gaps.
     smoother : StructuralSmoother, optional
         Cloned; by default a `StructuralSmoother` with its defaults. Give one to set
         or search its parameters, such as ``smoother__alpha``.
@@ -122,6 +127,8 @@ class SmoothedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             The fitted classifier.
         """
         inner, smoother = self._inner(), self._smoother()
+        if self.estimator is None and is_table(X) and not holds_numbers(X):
+            inner = make_pipeline(TableEncoder(), inner)
         check_takes_weights(inner)
         smoother_params: dict[str, Any] = {}
         if sample_weight is not None:
@@ -186,7 +193,10 @@ class SmoothedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self)
-        check_features(X, estimator=self, reset=False, accept_sparse=True)
+        if is_table(X):
+            validate_data(self, X, reset=False, skip_check_array=True)
+        else:
+            check_features(X, estimator=self, reset=False, accept_sparse=True)
         return self.estimator_
 
     def __sklearn_tags__(self) -> Any:
@@ -340,6 +350,6 @@ def _has_rows(value: Any, n_rows: int) -> bool:
 
 def _indexable(X: Any) -> Any:
     """Return X in a form whose rows can be repeated."""
-    if hasattr(X, "iloc") or isinstance(X, np.ndarray):
+    if is_table(X) or isinstance(X, np.ndarray):
         return X
     return X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)

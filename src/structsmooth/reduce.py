@@ -20,6 +20,7 @@ from sklearn.utils.extmath import svd_flip
 from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_array, has_fit_parameter
 
+from structsmooth.encode.table import is_table
 from structsmooth.errors import (
     FeatureScaleWarning,
     InvalidInputError,
@@ -91,6 +92,7 @@ class TransformerReduction:
     """A fitted scikit-learn transformer from the user."""
 
     transformer: Any
+    takes_tables: bool = False  # it was fitted to a DataFrame
 
     def transform(self, X: Any) -> Any:
         """Return the transformer's output, checked to be finite numbers."""
@@ -134,15 +136,16 @@ def fit_reduction(
 ) -> Reduction:
     """Fit a reduction of checked features, with the settings of `StructuralSmoother`.
 
-    ``random_state`` is for truncated decompositions, and for a transformer without a
-    seed of its own. Weights are for reducers that take them, see
-    `reducer_takes_weights`.
+    A transformer may be given a DataFrame too. ``random_state`` is for truncated
+    decompositions, and for a transformer without a seed of its own. Weights are for
+    reducers that take them, see `reducer_takes_weights`.
     """
     check_reducer(reducer, n_components, X.shape)
-    moments = _ArrayMoments(X, random_state, weights)
     if not is_transformer(reducer):
+        moments = _ArrayMoments(X, random_state, weights)
         return reduce_linearly(moments, reducer, n_components)
-    _refuse_constant(moments)
+    if not is_table(X):
+        _refuse_constant(_ArrayMoments(X, random_state, weights))
     transformer = clone(reducer)
     parameters = transformer.get_params()
     if n_components is not None:
@@ -150,7 +153,7 @@ def fit_reduction(
     if "random_state" in parameters and parameters["random_state"] is None:
         transformer.set_params(random_state=random_state)
     options = {} if weights is None else {"sample_weight": weights}
-    return TransformerReduction(transformer.fit(X, **options))
+    return TransformerReduction(transformer.fit(X, **options), is_table(X))
 
 
 def check_reducer(

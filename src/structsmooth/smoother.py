@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from structsmooth.bayes_error.crossing import warn_about_ties
@@ -17,15 +17,16 @@ from structsmooth.bayes_error.shrinkage import which_count
 from structsmooth.bayes_error.suspects import set_straight
 from structsmooth.cluster.clusterers import seed_of
 from structsmooth.cluster.regions import fit_regions
+from structsmooth.encode.fitting import encode_rows
+from structsmooth.encode.table import Table, as_table, is_table, table_of_array
 from structsmooth.labels.forms import smooth_labels
 from structsmooth.labels.spread import spread_of
-from structsmooth.reduce import fit_reduction
+from structsmooth.reduce import fit_reduction, is_transformer
 from structsmooth.settings import check_settings, needs_copies
 from structsmooth.strengths.decision import Decision, decide
-from structsmooth.structure import Structure, dense_for_neighbors
+from structsmooth.structure import Structure, dense_for_neighbors, keys_of
 from structsmooth.support.estimator import SmootherBase
 from structsmooth.support.progress import Progress
-from structsmooth.support.rowkeys import row_keys
 from structsmooth.support.validation import check_features, encode_as
 from structsmooth.support.weights import count_rows
 
@@ -50,7 +51,9 @@ class StructuralSmoother(SmootherBase):
         "auto", 2(K-1)/K, they differ as much as the Bayes errors do, with "cautious"
         half as much.
     reducer : {"pca", "scaled-pca", "none"}, None or transformer, default="pca"
-        "scaled-pca" first gives all features unit variance.
+        "scaled-pca" first gives all features unit variance. A transformer of your own
+        gets a DataFrame as it is; otherwise its columns are encoded first, see
+        `structsmooth.encode.TableEncoder`.
     n_components : int, optional
         By default up to 32 features are kept as they are; of more, the fewest principal
         components that hold 95 % of the variance, but at most 64.
@@ -177,6 +180,7 @@ class StructuralSmoother(SmootherBase):
         Parameters
         ----------
         X : array-like, DataFrame, sparse matrix or memory map of shape (n, d)
+            A DataFrame of pandas or polars may hold text, categories, dates and gaps.
         y : array-like of shape (n,), labels of any kind
         sample_weight : array-like of shape (n,), optional
             A row of weight 2 counts as two rows, one of weight 0 as none. Weights with
@@ -184,20 +188,21 @@ class StructuralSmoother(SmootherBase):
             ``ignore_suspects`` and ``clusterer="gmm"`` take whole numbers only.
         """
         self._forget()
-        X = check_features(X, estimator=self, accept_sparse=True, min_rows=2)
+        X = self._read(X)
         settings = self.get_params(deep=False)
         counted = count_rows(X, y, sample_weight, repeat=needs_copies(settings))
         coded, weights, n_classes = counted.coded, counted.weights, len(counted.classes)
-        check_settings(settings, n_classes, counted.X.shape)
+        encoding, rows = encode_rows(counted.X, weights)
+        check_settings(settings, n_classes, rows.shape)
         seed, points, suspects = seed_of(self.random_state), None, None
 
         # The sums of BLAS depend on its number of threads, so it gets only one.
         with threadpool_limits(1), Progress(self.verbose > 0) as progress:
             with progress.stage("reduce"):
                 reduction = fit_reduction(
-                    counted.X, self.reducer, self.n_components, seed, weights
+                    rows, self.reducer, self.n_components, seed, weights
                 )
-                features = reduction.transform(counted.X)
+                features = reduction.transform(rows)
                 if self.regions == "point" or self.ignore_suspects:
                     features = dense_for_neighbors(features)
             with progress.stage("cluster"):
@@ -231,7 +236,7 @@ class StructuralSmoother(SmootherBase):
                         features,
                         coded,
                         regions.labels,
-                        row_keys(counted.X),
+                        keys_of(rows, features),
                         n_classes=n_classes,
                         n_neighbors=self.n_neighbors,
                         n_jobs=self.n_jobs,
@@ -246,9 +251,12 @@ class StructuralSmoother(SmootherBase):
                 cluster_bounds=tuple(bounds),
                 points=points,
                 suspects=suspects,
+                encoding=encoding,
             )
             if counted.numbers is not None:
-                structure = replace(structure, given=structure.place(X, self.n_jobs))
+                given = X if encoding is None else encoding.transform(X)
+                place = structure.place(given, self.n_jobs)
+                structure = replace(structure, given=place)
         return self.fit_structure(structure)
 
     def fit_structure(
@@ -333,11 +341,32 @@ class StructuralSmoother(SmootherBase):
         check_is_fitted(self, "structure_")
         return encode_as(self.classes_, y, n_rows, owner="StructuralSmoother")
 
-    def _place(self, X: Any) -> Place:
+    def check_rows(self, X: Any) -> Any:
+        """Return rows as the structure takes them, those of a table as features."""
         check_is_fitted(self, "structure_")
-        X = check_features(X, estimator=self, reset=False, accept_sparse=True)
+        encoding = self.structure_.encoding
+        if encoding is None:
+            return self._read(X, reset=False)
+        return encoding.transform(
+            as_table(X) if is_table(X) else table_of_array(X, encoding.names)
+        )
+
+    def _read(self, X: Any, *, reset: bool = True) -> Any:
+        """Return checked features, a table, or a DataFrame for the reducer."""
+        takes_tables = reset or getattr(
+            self.structure_.reduction, "takes_tables", False
+        )
+        if not (is_table(X) and takes_tables):
+            options: dict[str, Any] = {"accept_sparse": True, "min_rows": 1 + reset}
+            return check_features(X, estimator=self, reset=reset, **options)
+        if not isinstance(X, Table):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        return X if is_transformer(self.reducer) else as_table(X)
+
+    def _place(self, X: Any) -> Place:
+        rows = self.check_rows(X)
         with threadpool_limits(1):
-            return self.structure_.place(X, self.n_jobs)
+            return self.structure_.place(rows, self.n_jobs)
 
     def _smooth(
         self, coded: NDArray[np.int64], strengths: NDArray[np.float64], place: Place

@@ -18,6 +18,8 @@ from structsmooth.bayes_error.bounds import BayesErrorBounds, combine_bounds
 from structsmooth.bayes_error.points import Place, Points
 from structsmooth.bayes_error.suspects import Suspects
 from structsmooth.cluster.regions import Regions
+from structsmooth.encode.encoding import TableEncoding
+from structsmooth.encode.table import is_table
 from structsmooth.errors import InvalidInputError
 from structsmooth.reduce import Reduction
 from structsmooth.support.rowkeys import row_keys
@@ -36,6 +38,8 @@ class Structure:
         The labels, sorted.
     n_features : int
         Features of a row as it is given.
+    encoding : TableEncoding or None
+        How the columns of a table become features, if the rows were a table.
     reduction : Reduction
         How rows are reduced.
     regions : Regions
@@ -60,6 +64,7 @@ class Structure:
     points: Points | None = None
     suspects: Suspects | None = None
     given: Place | None = None
+    encoding: TableEncoding | None = None
 
     @property
     def n_classes(self) -> int:
@@ -96,18 +101,22 @@ class Structure:
 
         Parameters
         ----------
-        X : ndarray or CSR matrix of shape (m, d)
-            Checked features, of new rows or of those fitted.
+        X : ndarray, CSR matrix or DataFrame of shape (m, d)
+            Rows as `StructuralSmoother.check_rows` returns them.
         n_jobs : int, optional
             Threads.
         """
         features = self.reduction.transform(X)
         if self.points is None:
             return Place(self.regions.assign(features))
+        keys = keys_of(X, features)
         features = self.regions.within_reach(dense_for_neighbors(features))
-        return self.points.place(
-            features, self.regions.assign(features), row_keys(X), n_jobs
-        )
+        return self.points.place(features, self.regions.assign(features), keys, n_jobs)
+
+
+def keys_of(X: Any, features: Any) -> NDArray[np.uint64]:
+    """Return the keys of rows, of a DataFrame by the features that were made of it."""
+    return row_keys(features if is_table(X) else X)
 
 
 def dense_for_neighbors(features: Any) -> Any:

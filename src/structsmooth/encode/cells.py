@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-NUMBER, DATE, CATEGORY, EMPTY = "number", "date", "category", "empty"
+NUMBER, DATE, CATEGORY, EMPTY = KINDS = ("number", "date", "category", "empty")
 # What people write into a cell that has no value, in lower case.
 MISSING = frozenset(
     ("", "?", "na", "n/a", "nan", "-nan", "null", "none", "<na>", "nat")

@@ -33,6 +33,19 @@ BLOCK_ROWS = 8_192
 Blocks = Callable[[], Iterable[NDArray[np.float64]]]
 
 
+def encode_rows(
+    X: Any, weights: NDArray[Any] | None = None
+) -> tuple[TableEncoding | None, Any]:
+    """Fit an encoding to a table and return it with the features.
+
+    Rows that are not a `Table` are returned as they are.
+    """
+    if not isinstance(X, Table):
+        return None, X
+    encoding = fit_encoding(X, weights)
+    return encoding, encoding.transform(X)
+
+
 def fit_encoding(
     table: Table, weights: NDArray[Any] | None = None, blocks: Blocks | None = None
 ) -> TableEncoding:

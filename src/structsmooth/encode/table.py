@@ -102,14 +102,37 @@ def is_table(X: Any) -> bool:
     }
 
 
+def holds_numbers(X: Any) -> bool:
+    """Whether a table holds nothing but numbers, none of them missing."""
+    table = as_table(X)
+    are_numbers = all(kind == NUMBER for kind in table.kinds)
+    return are_numbers and not bool(np.isnan(table.values).any())
+
+
 def as_table(X: Any) -> Table:
     """Return a DataFrame of pandas or polars, or an Arrow table, as a Table."""
     if isinstance(X, Table):
         return X
     columns = list(_columns_of(X))
-    names = [str(name) for name, _ in columns]
-    reader = TableReader(names)
+    if not columns or len(X) == 0:
+        raise InvalidInputError(
+            f"X has shape {(len(X), len(columns))}, expected at least one row and one "
+            "column"
+        )
+    reader = TableReader([str(name) for name, _ in columns])
     return reader.table(reader.add([column for _, column in columns]))
+
+
+def table_of_array(X: Any, names: Sequence[str]) -> Table:
+    """Return an array as a table with these columns."""
+    array = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+    if array.ndim != 2 or array.shape[1] != len(names):
+        raise InvalidInputError(
+            f"X must be a table of {len(names)} columns as in fit, got an array of "
+            f"shape {array.shape}"
+        )
+    reader = TableReader(names)
+    return reader.table(reader.add(list(array.T)))
 
 
 def _columns_of(X: Any) -> Iterator[tuple[Any, Any]]:

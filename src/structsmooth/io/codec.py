@@ -17,6 +17,7 @@ from structsmooth.bayes_error.shrinkage import shrink_bounds
 from structsmooth.bayes_error.suspects import Suspects
 from structsmooth.cluster.assign import Assigner, GaussianAssigner, NearestCenter
 from structsmooth.cluster.regions import Regions
+from structsmooth.encode.encoding import Column, TableEncoding
 from structsmooth.errors import InvalidInputError
 from structsmooth.reduce import LinearReduction
 from structsmooth.strengths.decision import Decision
@@ -96,6 +97,8 @@ def structure_to_arrays(structure: Structure) -> Arrays:
     arrays |= _classes_to_arrays(structure.classes)
     if structure.points is not None:
         arrays |= fields_to_arrays(structure.points, "points_")
+    if structure.encoding is not None:
+        arrays |= encoding_to_arrays(structure.encoding)
     if structure.given is not None:
         arrays |= {f"given_{k}": v for k, v in structure.given._asdict().items()}
     if structure.suspects is not None:
@@ -131,7 +134,38 @@ def structure_from_arrays(arrays: Arrays) -> Structure:
         points=_points_from_arrays(arrays),
         suspects=suspects,
         given=given,
+        encoding=encoding_from_arrays(arrays),
     )
+
+
+def encoding_to_arrays(encoding: TableEncoding) -> Arrays:
+    """Return the encoding of a table as arrays, the levels of all columns in one."""
+    columns = encoding.columns
+    arrays = {
+        f"encoding_{field.name}": np.array([getattr(c, field.name) for c in columns])
+        for field in dataclasses.fields(Column)
+        if field.name != "levels"
+    }
+    levels = [level for column in columns for level in column.levels]
+    arrays["encoding_levels"] = np.array(levels, dtype=str)
+    arrays["encoding_n_levels"] = np.array([len(c.levels) for c in columns])
+    return arrays
+
+
+def encoding_from_arrays(arrays: Arrays) -> TableEncoding | None:
+    """Return the encoding that `encoding_to_arrays` was given, if there was one."""
+    if "encoding_name" not in arrays:
+        return None
+    cuts = np.cumsum(arrays["encoding_n_levels"])[:-1]
+    levels = np.split(arrays["encoding_levels"], cuts)
+    columns = []
+    for j, some in enumerate(levels):
+        values: dict[str, Any] = {"levels": tuple(some.tolist())}
+        for field in dataclasses.fields(Column):
+            if field.name != "levels":
+                values[field.name] = arrays[f"encoding_{field.name}"][j].item()
+        columns.append(Column(**values))
+    return TableEncoding(tuple(columns))
 
 
 def decision_to_arrays(decision: Decision) -> Arrays:

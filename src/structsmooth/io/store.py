@@ -7,6 +7,7 @@ for each array that `structsmooth.io.codec` makes of what was measured and decid
 from __future__ import annotations
 
 import json
+import math
 import os
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,6 +18,8 @@ from numpy.typing import NDArray
 from structsmooth.bayes_error.inequalities import lower_bounds
 from structsmooth.bayes_error.shrinkage import shrink_bounds
 from structsmooth.cluster.assign import NearestCenter
+from structsmooth.encode.cells import KINDS
+from structsmooth.encode.encoding import TableEncoding
 from structsmooth.errors import FileFormatError, InvalidInputError
 from structsmooth.io import codec
 from structsmooth.io.atomic import reading, wrapped_errors, written_beside
@@ -139,11 +142,15 @@ def _check_structure(structure: Structure) -> None:
     n_features, n_classes = structure.n_features, structure.n_classes
     n_samples, n_regions = len(regions.labels), len(regions.centers)
     components = reduction.components
-    n_reduced = n_features if components is None else len(components)
+    n_encoded = n_features
+    if structure.encoding is not None:
+        _check_encoding(structure.encoding, n_features)
+        n_encoded = structure.encoding.n_features
+    n_reduced = n_encoded if components is None else len(components)
     shapes: list[tuple[NDArray[Any] | None, tuple[int, ...]]] = [
-        (components, (n_reduced, n_features)),
-        (reduction.center, (n_features,)),
-        (reduction.scale, (n_features,)),
+        (components, (n_reduced, n_encoded)),
+        (reduction.center, (n_encoded,)),
+        (reduction.scale, (n_encoded,)),
         (regions.centers, (n_regions, n_reduced)),
         (regions.region_of_cluster, (assigner.n_clusters,)),
     ]
@@ -174,6 +181,14 @@ def _check_structure(structure: Structure) -> None:
         for array in () if part is None else vars(part).values():
             if isinstance(array, np.ndarray):
                 _require(array.dtype.kind in "iuf" and bool(np.isfinite(array).all()))
+
+
+def _check_encoding(encoding: TableEncoding, n_columns: int) -> None:
+    _require(len(encoding.columns) == len(set(encoding.names)) == n_columns)
+    _require(encoding.n_features >= 1)
+    for column in encoding.columns:
+        _require(column.kind in KINDS and len(set(column.levels)) == len(column.levels))
+        _require(math.isfinite(column.center) and 0.0 < column.scale < math.inf)
 
 
 def _check_decision(decision: Decision, structure: Structure) -> None:

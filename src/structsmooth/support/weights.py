@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight
 
 from structsmooth.errors import InvalidInputError
@@ -64,7 +65,7 @@ def count_rows(
         if weights.dtype.kind == "f":
             weights = weights * (len(weights) / weights.sum())
     if numbers is not None:
-        X = X[numbers]
+        X = _safe_indexing(X, numbers)
         used, coded = np.unique(coded[numbers], return_inverse=True)
         classes = classes[used]
     are_counts = weights is not None and weights.dtype.kind == "i"
