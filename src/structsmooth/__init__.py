@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # named twice, which tells type checkers that they are public
     from structsmooth.bayes_error.suspects import Suspects as Suspects
     from structsmooth.bayes_error.suspects import find_suspects as find_suspects
     from structsmooth.classifier import SmoothedClassifier as SmoothedClassifier
+    from structsmooth.encode.encoder import TableEncoder as TableEncoder
     from structsmooth.labels.forms import expand_rows as expand_rows
     from structsmooth.labels.forms import flip_labels as flip_labels
     from structsmooth.labels.forms import smooth_labels as smooth_labels
@@ -49,6 +50,7 @@ _HOME_OF = {
     "StructuralSmoother": "smoother",
     "Structure": "structure",
     "Suspects": "bayes_error.suspects",
+    "TableEncoder": "encode.encoder",
     "alpha_from_epsilon": "strengths.epsilon",
     "bayes_error_bias": "strengths.solve",
     "bayes_error_bounds": "bayes_error.bounds",

@@ -30,8 +30,8 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from structsmooth.encode import TableEncoder, is_table
-from structsmooth.encode.table import holds_numbers
+from structsmooth.encode.encoder import TableEncoder
+from structsmooth.encode.table import holds_numbers, is_table
 from structsmooth.errors import InvalidInputError
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.support.validation import check_features
@@ -62,7 +62,7 @@ class SmoothedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     ----------
     estimator : classifier, optional
         Cloned; by default a `sklearn.linear_model.LogisticRegression`, with a
-        `structsmooth.encode.TableEncoder` before it if X is a DataFrame with text,
+        `TableEncoder` before it if X is a DataFrame with text,
         dates or gaps.
     smoother : StructuralSmoother, optional
         Cloned; by default a `StructuralSmoother` with its defaults. Give one to set

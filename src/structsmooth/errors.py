@@ -52,5 +52,9 @@ class LeftOutColumnsWarning(StructsmoothWarning):
     """Columns of a table that tell nothing about a row, such as names, are not used."""
 
 
+class NewLevelsWarning(StructsmoothWarning):
+    """New rows have values in a column of categories that no row of the fit had."""
+
+
 class SampledClustersWarning(StructsmoothWarning):
     """Clusters too large for one worker are judged by a sample of their rows."""

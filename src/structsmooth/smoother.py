@@ -18,7 +18,7 @@ from structsmooth.bayes_error.suspects import set_straight
 from structsmooth.cluster.clusterers import seed_of
 from structsmooth.cluster.regions import fit_regions
 from structsmooth.encode.fitting import encode_rows
-from structsmooth.encode.table import Table, as_table, is_table, table_of_array
+from structsmooth.encode.table import Table, as_table, is_table, numbers_of
 from structsmooth.labels.forms import smooth_labels
 from structsmooth.labels.spread import spread_of
 from structsmooth.reduce import fit_reduction, is_transformer
@@ -53,7 +53,7 @@ class StructuralSmoother(SmootherBase):
     reducer : {"pca", "scaled-pca", "none"}, None or transformer, default="pca"
         "scaled-pca" first gives all features unit variance. A transformer of your own
         gets a DataFrame as it is; otherwise its columns are encoded first, see
-        `structsmooth.encode.TableEncoder`.
+        `TableEncoder`.
     n_components : int, optional
         By default up to 32 features are kept as they are; of more, the fewest principal
         components that hold 95 % of the variance, but at most 64.
@@ -347,20 +347,22 @@ class StructuralSmoother(SmootherBase):
         encoding = self.structure_.encoding
         if encoding is None:
             return self._read(X, reset=False)
-        return encoding.transform(
-            as_table(X) if is_table(X) else table_of_array(X, encoding.names)
-        )
+        return encoding.transform(encoding.read(X))
 
     def _read(self, X: Any, *, reset: bool = True) -> Any:
         """Return checked features, a table, or a DataFrame for the reducer."""
         takes_tables = reset or getattr(
             self.structure_.reduction, "takes_tables", False
         )
+        if isinstance(X, Table) and not takes_tables:
+            X = numbers_of(X)
         if not (is_table(X) and takes_tables):
             options: dict[str, Any] = {"accept_sparse": True, "min_rows": 1 + reset}
             return check_features(X, estimator=self, reset=reset, **options)
-        if not isinstance(X, Table):
-            validate_data(self, X, reset=reset, skip_check_array=True)
+        if isinstance(X, Table):
+            self.feature_names_in_ = np.array(X.names, dtype=object)
+            return X
+        validate_data(self, X, reset=reset, skip_check_array=True)
         return X if is_transformer(self.reducer) else as_table(X)
 
     def _place(self, X: Any) -> Place:

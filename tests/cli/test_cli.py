@@ -99,12 +99,11 @@ def test_tables_are_scaled_by_default_and_arrays_are_not(data, tmp_path, overlap
     arguments = ["fit", str(tmp_path / "t.csv"), "--label", "y", "-o", str(out), "-q"]
     assert run_app(app, arguments).exit_code == 0
     summary = json.loads((out / "summary.json").read_text())
-    assert summary["settings"]["reducer"] == "scaled-pca"
     assert summary["feature_names"] == ["a", "b"]
+    scales = [column["scale"] for column in summary["encoding"]["columns"]]
+    assert scales == pytest.approx(np.std(table[:, :2], axis=0))
     assert run_app(app, ["fit", str(data), "-o", str(out), "-q"]).exit_code == 0
-    assert (
-        json.loads((out / "summary.json").read_text())["settings"]["reducer"] == "pca"
-    )
+    assert "encoding" not in json.loads((out / "summary.json").read_text())
 
 
 def test_options_reach_the_smoother(data, tmp_path):

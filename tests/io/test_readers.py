@@ -41,10 +41,9 @@ def write(tmp_path):
 )
 def test_tables_of_text(write, name, text):
     data = read_dataset(write(name, text), label="kind")
-    assert np.array_equal(data.X, X)
+    assert np.array_equal(data.X.values, X)
     assert data.y.tolist() == ["cat", "dog", "cat"]
-    assert data.feature_names == ["a", "b"]
-    assert data.is_table
+    assert data.X.names == ("a", "b")
 
 
 def test_a_table_without_header_counts_its_columns(write):
@@ -52,20 +51,21 @@ def test_a_table_without_header_counts_its_columns(write):
     data = read_dataset(path, label="0")
     assert data.y.tolist() == [1, 0, 1]
     assert data.y.dtype == np.int64
-    assert data.X.tolist() == [[10, 5], [20, 6], [30, 7]]
+    assert data.X.values.tolist() == [[10, 5], [20, 6], [30, 7]]
+    assert data.X.names == ("1", "2")
 
 
 def test_columns_can_be_left_out(write):
     data = read_dataset(write("t.csv", TABLE), label="b", drop=["kind"])
-    assert data.X.tolist() == [[1], [2], [3]]
+    assert data.X.values.tolist() == [[1], [2], [3]]
 
 
 def test_columns_to_leave_out_can_be_separated_by_commas(write):
     path = write("t.csv", 'a,b,"c, d",e,y\n1,2,3,4,0\n5,6,7,8,1\n')
     for drop in (["a,b"], ["a, b"], ["a", "b"]):
-        assert read_dataset(path, label="y", drop=drop).feature_names == ["c, d", "e"]
+        assert read_dataset(path, label="y", drop=drop).X.names == ("c, d", "e")
     data = read_dataset(path, label="y", drop=["c, d", "a,e"])
-    assert data.feature_names == ["b"]
+    assert data.X.names == ("b",)
     with pytest.raises(FileOptionError, match="no column 'x'; it has a, b, c, d, e, y"):
         read_dataset(path, label="y", drop=["a,x"])
 
@@ -88,7 +88,7 @@ def test_labels_of_several_chunks_stay_with_their_rows(write, monkeypatch):
     monkeypatch.setattr("structsmooth.io.tables.CSV_ROWS", 7)
     rows = [f"{i},{i % 3}" for i in range(50)]
     data = read_dataset(write("t.csv", "x,y\n" + "\n".join(rows)), label="y")
-    assert np.array_equal(data.X[:, 0], np.arange(50))
+    assert np.array_equal(data.X.values[:, 0], np.arange(50))
     assert np.array_equal(data.y, np.arange(50) % 3)
 
 
@@ -132,7 +132,7 @@ def test_parquet(tmp_path):
     frame = pd.DataFrame({"a": [1, 2, 3], "kind": ["c", "d", "c"], "b": X[:, 1]})
     frame.to_parquet(tmp_path / "t.parquet")
     data = read_dataset(tmp_path / "t.parquet", label="kind")
-    assert np.array_equal(data.X, X)
+    assert np.array_equal(data.X.values, X)
     assert data.y.tolist() == ["c", "d", "c"]
 
 
@@ -141,9 +141,13 @@ def test_parquet(tmp_path):
     [
         (TABLE + "4,dog\n", "line 5: expected 3 cells as in the first line, got 2"),
         (TABLE + "4,dog,1,1\n", "line 5: expected 3 cells as in the first line, got 4"),
-        (TABLE + "4,dog,\n", "row 4, column 'b': expected a number, got ''"),
-        (TABLE + "x,dog,1\n", "row 4, column 'a': expected a number, got 'x'"),
         (TABLE + "4,,1\n", "label of row 4 is missing"),
+        (TABLE + "4,NA,1\n", r"label of row 4 is missing \(NA\)"),
+        (
+            TABLE + "inf,dog,-inf\n",
+            "has 2 columns that cannot be used: 'a' is infinite.*, 'b' is infinite.*"
+            "--drop a,b",
+        ),
         (TABLE.replace("kind", "a"), "two columns named 'a'"),
         (TABLE.replace("kind", "class"), "no column 'kind'; it has a, class, b"),
         ("kind\ncat\n", "no column left for the features"),
@@ -211,11 +215,20 @@ def test_what_is_missing_is_named(tmp_path, write):
         read_dataset(tmp_path / "d.npy", labels=table, drop=["a"])
 
 
-def test_a_parquet_table_with_text_or_gaps_is_refused(tmp_path):
-    frame = pd.DataFrame({"a": [1.0, 2.0], "color": ["red", None], "y": [0, 1]})
+def test_a_parquet_table_names_all_columns_that_cannot_be_used(tmp_path):
+    frame = pd.DataFrame(
+        {"a": [1.0, 2.0], "tags": [["x"], ["y"]], "raw": [b"1", b"2"], "y": [0, 1]}
+    )
     frame.to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(FileFormatError, match="column 'color': expected numbers, got"):
+    with pytest.raises(FileFormatError, match=r"'tags' holds.*'raw' holds.*tags,raw"):
         read_dataset(tmp_path / "t.parquet", label="y")
+    data = read_dataset(tmp_path / "t.parquet", label="y", drop=["tags,raw"])
+    assert data.X.names == ("a",)
+
+
+def test_missing_labels_of_a_parquet_table_are_refused(tmp_path):
+    frame = pd.DataFrame({"a": [1.0, 2.0], "color": ["red", None]})
+    frame.to_parquet(tmp_path / "t.parquet")
     with pytest.raises(FileFormatError, match="column 'color': labels are missing"):
         read_dataset(tmp_path / "t.parquet", label="color")
 
@@ -255,25 +268,26 @@ def test_a_table_of_text_labels_can_be_said_to_have_no_header(write):
 
 def test_awkward_but_valid_tables(write):
     quoted = write("q.csv", '"size; cm; a; b",y\n1,0\n2,1\n')
-    assert read_dataset(quoted, label="y").feature_names == ["size; cm; a; b"]
+    assert read_dataset(quoted, label="y").X.names == ("size; cm; a; b",)
     newline = write("n.csv", '"a\nb",y\n1,0\n2,1\n')
-    assert read_dataset(newline, label="y").X.tolist() == [[1.0], [2.0]]
+    assert read_dataset(newline, label="y").X.values.tolist() == [[1.0], [2.0]]
     blank = write("b.csv", "\n\nx,y\n1,0\n2,1\n")
     assert read_dataset(blank, label="y").y.tolist() == [0, 1]
     with pytest.raises(FileFormatError, match="not a csv file"):
         read_dataset(write("u.csv", 'x,y\n1,0\n2,"1\n'), label="y")
 
 
-def test_row_numbers_written_by_pandas_are_pointed_out(write):
+def test_a_column_without_a_name_gets_the_one_that_pandas_gives_it(write):
     path = write("t.csv", ",x,y\n0,5,a\n1,6,b\n")
-    with pytest.raises(FileFormatError, match="column without a name"):
-        read_dataset(path, label="y")
-    assert read_dataset(path, label="y", drop=[""]).X.tolist() == [[5.0], [6.0]]
+    assert read_dataset(path, label="y").X.names == ("Unnamed: 0", "x")
+    assert tuple(pd.read_csv(path).columns[:2]) == ("Unnamed: 0", "x")
+    data = read_dataset(path, label="y", drop=["Unnamed: 0"])
+    assert data.X.values.tolist() == [[5.0], [6.0]]
 
 
 def test_features_are_found_by_name(write):
     path = write("t.csv", "b,y,extra,a\n1,0,9,2\n3,1,9,4\n")
     data = read_dataset(path, label="y", features=["a", "b"])
-    assert data.X.tolist() == [[2.0, 1.0], [4.0, 3.0]]
+    assert data.X.values.tolist() == [[2.0, 1.0], [4.0, 3.0]]
     with pytest.raises(FileFormatError, match="no column 'c'"):
         read_dataset(path, label="y", features=["a", "c"])

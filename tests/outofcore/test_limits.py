@@ -7,6 +7,7 @@ import sys
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -159,8 +160,9 @@ def test_the_command_reads_in_pieces_what_exceeds_the_limit(tmp_path, files):
     assert got.exit_code == 0, got.output
     summary = json.loads(got.stdout)
     assert summary["memory"]["limit"] == 3_000_000_000
-    assert summary["settings"]["reducer"] == "scaled-pca"
-    expected = StructuralSmoother(reducer="scaled-pca", random_state=0).fit(X, y)
+    assert summary["encoding"]["summary"] == "3 columns: 3 numbers standardized"
+    frame = pd.DataFrame(X, columns=["f0", "f1", "f2"])
+    expected = StructuralSmoother(random_state=0).fit(frame, y)
     strengths = np.load(tmp_path / "o" / "strengths.npy")
     assert np.array_equal(strengths, expected.sample_strengths_)
     # A file that fits is fitted in memory.

@@ -66,7 +66,7 @@ def compare(
             help="Slopes to choose from, separated by commas.",
         ),
     ] = "0.5,auto",
-    reducer: options.Reducer = None,
+    reducer: options.Reducer = options.Reduction.pca,
     clusters: options.Clusters = "auto",
     jobs: options.Jobs = None,
     seed: options.Seed = 0,
@@ -106,7 +106,7 @@ def compare(
             label=label,
             header=header,
             drop=drop or (),
-            features=dataset.feature_names,
+            features=getattr(dataset.X, "names", None),
             text_labels=dataset.y.dtype.kind in "OU",
         )
         test_pair = (other.X, other.y)
@@ -122,7 +122,7 @@ def compare(
             dataset.y,
             make_learner(classifier.value),
             smoother=StructuralSmoother(
-                reducer=options.reducer_of(reducer, dataset.is_table),
+                reducer=reducer.value,
                 n_clusters=clusters,
                 n_jobs=jobs,
             ),

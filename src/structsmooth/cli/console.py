@@ -48,8 +48,9 @@ def print_summary(
         table.add_row(*(_cells(row) if row else ["..."] * 6)[: len(table.columns)])
     console.print(table)
 
+    names = dict(zip(summary["classes"], summary["class_names"], strict=True))
     pairs = ", ".join(
-        f"{_text(p['classes'][0])} and {_text(p['classes'][1])} "
+        f"{_text(names[p['classes'][0]])} and {_text(names[p['classes'][1]])} "
         f"({p['share']:.0%} of the crossing edges)"
         for p in summary["overlapping_classes"][:3]
     )
@@ -70,6 +71,8 @@ def print_summary(
     if summary["n_suspects"] is not None:
         where = "see suspects.csv, and "
         lines.insert(-1, _about_suspects(summary["n_suspects"], where))
+    if "encoding" in summary:
+        lines.insert(0, _text(summary["encoding"]["summary"]) + ".")
     if n_little:
         lines.insert(0, _about_little(n_little))
     for line in lines:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Option
+from typer import Context, Option
 
 from structsmooth.cli import options
 from structsmooth.cli.options import cluster_option, data_option, strength_option
@@ -21,12 +23,14 @@ if TYPE_CHECKING:
 
 @options.exit_codes()
 def fit(
+    context: Context,
     data: options.DataOrDirectory,
     output: options.Output,
     label: options.Label = None,
     labels: options.Labels = None,
     drop: options.Drop = None,
     header: options.Header = None,
+    class_names: options.ClassNames = None,
     images: Annotated[
         Path | None,
         data_option(
@@ -76,7 +80,7 @@ def fit(
             "of its neighbors.",
         ),
     ] = False,
-    reducer: options.Reducer = None,
+    reducer: options.Reducer = options.Reduction.pca,
     components: options.Components = None,
     clusterer: Annotated[
         options.Clusterer, cluster_option(help="How to find clusters.")
@@ -137,7 +141,7 @@ def fit(
     smoother = StructuralSmoother(
         alpha=alpha,
         beta=beta,
-        reducer=options.reducer_of(reducer, request.is_table),
+        reducer=reducer.value,
         n_components=components,
         clusterer=clusterer.value,
         n_clusters=clusters,
@@ -151,8 +155,12 @@ def fit(
         random_state=seed,
         verbose=int(not (quiet or as_json)),
     )
+    shown: dict[str, Any] = {"command": options.command_line(context)}
+    if class_names is not None:
+        shown["class_names"] = [name.strip() for name in class_names.split(",")]
     if dataset is not None:
-        _fit_in_memory(smoother, dataset, output, data.name, as_json, quiet, pictures)
+        name = data.name
+        _fit_in_memory(smoother, dataset, output, name, as_json, quiet, pictures, shown)
         return
     from structsmooth.outofcore.fit import fit_out_of_core
 
@@ -164,6 +172,7 @@ def fit(
             smoother=smoother,
             max_memory=max_memory,
             spill=spill,
+            **shown,
         )
     _print_result(read_summary(output), smoother, output, as_json, quiet)
 
@@ -178,16 +187,14 @@ def demo(
     check_target(output)
     from sklearn.datasets import load_breast_cancer
 
+    from structsmooth.encode.table import Table
     from structsmooth.io.tables import Dataset
     from structsmooth.smoother import StructuralSmoother
 
     cells = load_breast_cancer()
-    names = cells.feature_names.tolist()
-    labels = cells.target_names[cells.target]
-    dataset = Dataset(cells.data, labels, names, is_table=True)
-    smoother = StructuralSmoother(
-        reducer="scaled-pca", random_state=0, verbose=int(not (quiet or as_json))
-    )
+    table = Table.of_numbers(cells.feature_names.tolist(), cells.data)
+    dataset = Dataset(table, cells.target_names[cells.target])
+    smoother = StructuralSmoother(random_state=0, verbose=int(not (quiet or as_json)))
     name = "scikit-learn's breast-cancer data"
     _fit_in_memory(smoother, dataset, output, name, as_json, quiet)
 
@@ -200,14 +207,13 @@ def _fit_in_memory(
     as_json: bool,
     quiet: bool,
     images: Any = None,
+    shown: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
     from structsmooth.io import results
 
     with options.collected_notes() as notes:
         smoother.fit(dataset.X, dataset.y)
-    summary = {"data": name, **results.summarize(smoother, notes)}
-    if dataset.feature_names is not None:
-        summary["feature_names"] = dataset.feature_names
+    summary = {"data": name, **results.summarize(smoother, notes, **shown)}
     coded = smoother.encode(dataset.y, len(dataset.X))
     view = results.view_of_dataset(smoother, dataset, images)
     write_files = partial(
@@ -231,4 +237,5 @@ def _print_result(
         print(json.dumps(summary, indent=1, default=str), flush=True)
     elif not quiet:
         options.print_notes(summary["notes"])
-        print_summary(summary, cluster_table(smoother), output)
+        rows = cluster_table(smoother, summary["class_names"])
+        print_summary(summary, rows, output)

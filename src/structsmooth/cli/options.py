@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from typer import Argument, BadParameter, Exit, Option
+from typer import Argument, BadParameter, Context, Exit, Option
 
 from structsmooth.errors import InvalidParameterError, MissingPackageError
 from structsmooth.io.atomic import OutputError
@@ -36,6 +36,25 @@ Clusterer = StrEnum("Clusterer", "kmeans gmm")
 Ties = StrEnum("Ties", "index average")
 Regions = StrEnum("Regions", "cluster point")
 Spread = StrEnum("Spread", "even overlap")
+
+
+def command_line(context: Context) -> list[str]:
+    """Return the command as it was typed, with the full names of its options."""
+    words, given = ["structsmooth", str(context.info_name)], []
+    for parameter in context.command.params:
+        source = context.get_parameter_source(str(parameter.name))
+        if source is None or source.name != "COMMANDLINE":
+            continue
+        value = context.params[str(parameter.name)]
+        if parameter.param_type_name == "argument":
+            words.append(str(value))
+        elif isinstance(value, bool):
+            names = parameter.opts if value else parameter.secondary_opts
+            given.append(names[0])
+        else:
+            for one in value if parameter.multiple else [value]:
+                given += [parameter.opts[0], str(getattr(one, "value", one))]
+    return words + given
 
 
 def number_or(*words: str) -> Callable[[Any], Any]:
@@ -94,13 +113,20 @@ Header = Annotated[
         show_default="it does, unless all its cells are numbers",
     ),
 ]
+ClassNames = Annotated[
+    str | None,
+    data_option(
+        metavar="NAMES",
+        help="Names of the classes for tables and reports, separated by commas, in the "
+        "order of the sorted labels.",
+    ),
+]
 Reducer = Annotated[
-    Reduction | None,
+    Reduction,
     cluster_option(
         metavar="NAME",
-        help="How to reduce the features: pca, scaled-pca (each column scaled to unit "
-        "variance first) or none.",
-        show_default="scaled-pca for tables, pca for arrays",
+        help="How to reduce the features: pca, scaled-pca (each feature scaled to unit "
+        "variance first) or none. The columns of a table are encoded before.",
     ),
 ]
 Components = Annotated[
@@ -125,13 +151,6 @@ AsJson = Annotated[bool, output_option("--json", help="Print one JSON object ins
 Quiet = Annotated[
     bool, output_option("--quiet", "-q", help="Print nothing but errors.")
 ]
-
-
-def reducer_of(chosen: Reduction | None, is_table: bool) -> str:
-    """Return a reducer; without a choice, columns of a table are scaled."""
-    if chosen is not None:
-        return chosen.value
-    return "scaled-pca" if is_table else "pca"
 
 
 @contextlib.contextmanager

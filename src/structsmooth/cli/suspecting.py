@@ -28,7 +28,7 @@ def suspects(
     labels: options.Labels = None,
     drop: options.Drop = None,
     header: options.Header = None,
-    reducer: options.Reducer = None,
+    reducer: options.Reducer = options.Reduction.pca,
     components: options.Components = None,
     jobs: options.Jobs = None,
     seed: options.Seed = 0,
@@ -48,8 +48,9 @@ def suspects(
     if output is not None:
         check_columns_path(output)
     if data.is_dir():
-        given = (label, labels, drop, header, reducer, components, jobs, seed or None)
-        if any(value is not None for value in given):
+        given = (label, labels, drop, header, components, jobs, seed or None)
+        is_default = reducer is options.Reduction.pca
+        if not is_default or any(value is not None for value in given):
             raise InvalidParameterError(
                 f"{data} is a directory, whose suspects are known: expected no options "
                 "but --output, --json and --quiet"
@@ -62,9 +63,10 @@ def suspects(
         dataset = read_dataset(
             data, label=label, labels=labels, drop=drop or (), header=header
         )
-        method = options.reducer_of(reducer, dataset.is_table)
         with options.collected_notes() as notes:
-            columns = _of_rows(dataset.X, dataset.y, method, components, jobs, seed)
+            columns = _of_rows(
+                dataset.X, dataset.y, reducer.value, components, jobs, seed
+            )
     from structsmooth.cli.console import print_suspects
     from structsmooth.io.results import write_columns
 
@@ -101,11 +103,13 @@ def _of_rows(
 
     from structsmooth.bayes_error.suspects import find_suspects
     from structsmooth.cluster.clusterers import seed_of
+    from structsmooth.encode.fitting import encode_rows
     from structsmooth.io.results import suspect_columns
     from structsmooth.reduce import fit_reduction
     from structsmooth.support.validation import check_features
     from structsmooth.support.weights import count_rows
 
+    _, X = encode_rows(X)
     X = check_features(X, min_rows=2)
     count_rows(X, y, None, repeat=False)  # refuses labels that are no classes
     with threadpool_limits(1):  # sums in BLAS depend on how many threads it has

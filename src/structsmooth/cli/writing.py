@@ -76,12 +76,15 @@ def write_labels(
     smoother, coded, summary = read_result(result)
     X = None
     if data is not None:
+        encoding = smoother.structure_.encoding
+        used = [] if encoding is None else [c for c in encoding.columns if c.width]
         dataset = read_dataset(
             data,
             label=label,
             labels=labels,
             header=header,
-            features=summary.get("feature_names"),
+            features=[c.name for c in used] or summary.get("feature_names"),
+            text_features=[c.name for c in used if c.kind == "category"],
             text_labels=smoother.classes_.dtype.kind in "OU",
         )
         X, coded = dataset.X, smoother.encode(dataset.y, len(dataset.X))

@@ -28,7 +28,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Examples
     --------
     >>> import pandas as pd
-    >>> from structsmooth.encode import TableEncoder
+    >>> from structsmooth import TableEncoder
     >>> table = pd.DataFrame({"age": [25, 38, 51], "smokes": [True, False, True]})
     >>> encoder = TableEncoder().fit(table)
     >>> encoder.encoding_.summary()
@@ -47,4 +47,4 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the features of a table with the same columns, in any order."""
         check_is_fitted(self)
-        return self.encoding_.transform(as_table(X))
+        return self.encoding_.transform(self.encoding_.read(X))

@@ -9,6 +9,7 @@ average as far from one without as two other rows are from each other.
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -18,8 +19,14 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import OneHotEncoder
 
 from structsmooth.encode.cells import CATEGORY, DATE, EMPTY, NUMBER
-from structsmooth.encode.table import Table
-from structsmooth.errors import InvalidInputError
+from structsmooth.encode.table import (
+    Table,
+    as_table,
+    is_table,
+    table_of_array,
+    text_of,
+)
+from structsmooth.errors import InvalidInputError, NewLevelsWarning
 
 CONSTANT = "has the same value in every row"
 
@@ -73,6 +80,11 @@ class Column:
             return 1 if self.n_codes == 2 else self.n_codes
         return 1 + self.has_gaps
 
+    @property
+    def is_one_hot(self) -> bool:
+        """Whether each level has a feature; two levels need only one."""
+        return self.kind == CATEGORY and self.width > 1
+
     def codes_of(self, levels: tuple[str, ...]) -> NDArray[np.float64]:
         """Return the number of each level here, and of a gap, which comes last.
 
@@ -101,36 +113,51 @@ class TableEncoding:
         """Number of encoded features."""
         return sum(column.width for column in self.columns)
 
+    def read(self, X: Any) -> Table:
+        """Return new rows, a table or an array, with the columns of the fit.
+
+        The columns of a table may have any order, and there may be others.
+        """
+        text = [column.name for column in self.columns if column.kind == CATEGORY]
+        if is_table(X):
+            return self._align(as_table(X, text, self.names))
+        return self._align(table_of_array(X, self.names, text))
+
     def transform(self, table: Table) -> NDArray[np.float64]:
-        """Return the features of a table, whose columns may have any order."""
-        table = self.align(table)
+        """Return the features of a table as it was fitted, or as `read` returns it."""
+        columns, places = self.columns, self._places
         features = np.empty((len(table), self.n_features))
-        start, one_hot, places = 0, [], []
-        for j, column in enumerate(self.columns):
-            place = slice(start, start + column.width)
-            start = place.stop
-            values = table.values[:, j]
+        values = table.values.copy()
+        for j, column in enumerate(columns):
             if column.width and column.kind == CATEGORY:
-                codes = np.where(np.isnan(values), -1.0, values).astype(np.int64)
-                values = column.codes_of(table.levels[j])[codes]
-            if column.kind == CATEGORY and column.width > 1:
-                one_hot.append(values)
-                places.append((place, column.scale))
-            elif column.width:
-                gaps = np.isnan(values)
-                scaled = (values - column.center) / column.scale
-                features[:, place.start] = np.where(gaps, 0.0, scaled)
-                if column.width > 1:
-                    features[:, place.start + 1] = gaps
-        if one_hot:
-            coded = self._one_hot.transform(np.column_stack(one_hot))
-            for place, scale in places:
-                width = place.stop - place.start
-                features[:, place] = coded[:, :width] / scale
-                coded = coded[:, width:]
+                codes = np.where(np.isnan(values[:, j]), -1.0, values[:, j])
+                values[:, j] = column.codes_of(table.levels[j])[codes.astype(np.int64)]
+        wide = [j for j, c in enumerate(columns) if c.is_one_hot]
+        single = [j for j, c in enumerate(columns) if c.width and not c.is_one_hot]
+        centers = np.array([columns[j].center for j in single])
+        scales = np.array([columns[j].scale for j in single])
+        numbers = (values[:, single] - centers) / scales
+        gaps = np.isnan(numbers)
+        features[:, places[single]] = np.where(gaps, 0.0, numbers)
+        for k, j in enumerate(single):
+            if columns[j].width > 1:
+                features[:, places[j] + 1] = gaps[:, k]
+        coded = self._one_hot.transform(values[:, wide]) if wide else np.empty((0, 0))
+        start = 0
+        for j in wide:
+            stop = start + columns[j].width
+            place = slice(places[j], places[j] + columns[j].width)
+            features[:, place] = coded[:, start:stop] / columns[j].scale
+            start = stop
         return features
 
-    def align(self, table: Table) -> Table:
+    @cached_property
+    def _places(self) -> NDArray[np.int64]:
+        """The first feature of each column."""
+        widths = np.array([column.width for column in self.columns])
+        return np.asarray(np.cumsum(widths) - widths)
+
+    def _align(self, table: Table) -> Table:
         """Return the columns of the fit in its order, or say which one is missing."""
         used = [column.name for column in self.columns if column.width]
         lacking = [name for name in used if name not in table.names]
@@ -149,18 +176,43 @@ class TableEncoding:
                 tuple(table.levels[j] if j >= 0 else () for j in chosen),
                 table.values[:, chosen],
             )
-        for column, kind in zip(self.columns, table.kinds, strict=True):
-            if column.width and kind not in (EMPTY, column.kind):
+        kinds, levels, values = list(table.kinds), list(table.levels), table.values
+        for j, (column, kind) in enumerate(zip(self.columns, kinds, strict=True)):
+            if not column.width or kind in (EMPTY, column.kind):
+                continue
+            if (kind, column.kind) != (NUMBER, CATEGORY):
+                example = next(iter(levels[j]), "")
                 raise InvalidInputError(
-                    f"the column {column.name!r} of X holds {_PLURAL[kind]}, expected "
+                    f"the column {column.name!r} of X holds {_PLURAL[kind]}"
+                    f"{f' such as {example!r}' if example else ''}, expected "
                     f"{_PLURAL[column.kind]} as in fit"
                 )
+            # Numbers can be levels too.
+            distinct, codes = np.unique(values[:, j], return_inverse=True)
+            kinds[j] = CATEGORY
+            levels[j] = tuple(text_of(v, NUMBER) for v in distinct[~np.isnan(distinct)])
+            values = values.copy()
+            values[:, j] = np.where(codes < len(levels[j]), codes, np.nan)
+        table = Table(table.names, tuple(kinds), tuple(levels), values)
+        self._warn_about_new_levels(table)
         return table
+
+    def _warn_about_new_levels(self, table: Table) -> None:
+        for column, levels in zip(self.columns, table.levels, strict=True):
+            new = [level for level in levels if level not in column.levels]
+            if column.width and new and not column.has_rare:
+                warnings.warn(
+                    f"the column {column.name!r} of X has values that fit did not see: "
+                    f"{_listed([repr(level) for level in new])}; they count as none of "
+                    "those that it saw",
+                    NewLevelsWarning,
+                    stacklevel=2,
+                )
 
     @cached_property
     def _one_hot(self) -> OneHotEncoder:
         """The encoder of numbered levels, made from how many there are."""
-        wide = [c for c in self.columns if c.kind == CATEGORY and c.width > 1]
+        wide = [column for column in self.columns if column.is_one_hot]
         encoder = OneHotEncoder(
             categories=[np.arange(float(column.n_codes)) for column in wide],
             handle_unknown="ignore",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -47,6 +47,12 @@ class Table:
     kinds: tuple[str, ...]
     levels: tuple[tuple[str, ...], ...]
     values: NDArray[np.float64]
+
+    @classmethod
+    def of_numbers(cls, names: Sequence[str], values: NDArray[np.float64]) -> Table:
+        """Return a table of numbers."""
+        n_columns = len(names)
+        return cls(tuple(names), (NUMBER,) * n_columns, ((),) * n_columns, values)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -109,29 +115,45 @@ def holds_numbers(X: Any) -> bool:
     return are_numbers and not bool(np.isnan(table.values).any())
 
 
-def as_table(X: Any) -> Table:
-    """Return a DataFrame of pandas or polars, or an Arrow table, as a Table."""
+def as_table(
+    X: Any, text: Collection[str] = (), among: Collection[str] | None = None
+) -> Table:
+    """Return a DataFrame of pandas or polars, or an Arrow table, as a Table.
+
+    The columns in ``text`` stay text even if it is written like numbers or dates. If
+    ``among`` is given, other columns are not read.
+    """
     if isinstance(X, Table):
         return X
-    columns = list(_columns_of(X))
-    if not columns or len(X) == 0:
+    columns = [c for c in _columns_of(X) if among is None or str(c[0]) in among]
+    if len(X) == 0 or not (columns or among):
         raise InvalidInputError(
             f"X has shape {(len(X), len(columns))}, expected at least one row and one "
             "column"
         )
-    reader = TableReader([str(name) for name, _ in columns])
+    reader = TableReader([str(name) for name, _ in columns], text)
     return reader.table(reader.add([column for _, column in columns]))
 
 
-def table_of_array(X: Any, names: Sequence[str]) -> Table:
-    """Return an array as a table with these columns."""
+def numbers_of(table: Table) -> NDArray[np.float64]:
+    """Return the rows of a table that holds nothing but numbers, else refuse it."""
+    text = [n for n, k in zip(table.names, table.kinds, strict=True) if k != NUMBER]
+    if text:
+        raise InvalidInputError(
+            f"X must hold numbers only, got others in {', '.join(map(repr, text))}"
+        )
+    return table.values
+
+
+def table_of_array(X: Any, names: Sequence[str], text: Collection[str] = ()) -> Table:
+    """Return an array as a table with these columns, those in ``text`` as text."""
     array = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
     if array.ndim != 2 or array.shape[1] != len(names):
         raise InvalidInputError(
             f"X must be a table of {len(names)} columns as in fit, got an array of "
             f"shape {array.shape}"
         )
-    reader = TableReader(names)
+    reader = TableReader(names, text)
     return reader.table(reader.add(list(array.T)))
 
 
@@ -144,17 +166,6 @@ def _columns_of(X: Any) -> Iterator[tuple[Any, Any]]:
         yield from ((name, X.iloc[:, i]) for i, name in enumerate(X.columns))
 
 
-class TextColumn(Exception):  # noqa: N818
-    """A column that looked like numbers or dates in earlier pieces, but is text.
-
-    The pieces must be read again, with this column as text.
-    """
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.name = name
-
-
 class TableReader:
     """Reads a table piece by piece.
 
@@ -162,15 +173,27 @@ class TableReader:
     ----------
     names : sequence of str
         The columns.
-    text : iterable of str
+    text : collection of str
         Columns that stay text even where it is written like numbers or dates.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows read so far.
+    mistaken : set of str
+        Columns that looked like numbers or dates until text appeared in them. If there
+        are any, the pieces must be read again with these as ``text``.
+    faults : dict of str to str
+        Columns that cannot be used, and why.
     """
 
-    def __init__(self, names: Sequence[str], text: Iterable[str] = ()) -> None:
+    def __init__(self, names: Sequence[str], text: Collection[str] = ()) -> None:
         if len(set(names)) != len(names):
             twice = next(name for name in names if list(names).count(name) > 1)
             raise InvalidInputError(f"X has two columns named {twice!r}")
         self.names = tuple(names)
+        self.n_rows = 0
+        self.mistaken: set[str] = set()
         self.faults: dict[str, str] = {}
         self._text = frozenset(text)
         self._kinds = [EMPTY] * len(names)
@@ -179,33 +202,28 @@ class TableReader:
     def add(self, columns: Sequence[Any]) -> NDArray[np.float64]:
         """Return a piece of the table, given by columns, as rows of numbers."""
         found = [self._read(j, column) for j, column in enumerate(columns)]
-        if not found:
-            return np.zeros((0, 0))
-        return np.column_stack(found)
+        rows = np.column_stack(found) if found else np.empty((0, 0))
+        self.n_rows += len(rows)
+        return rows
 
     def table(self, values: NDArray[np.float64]) -> Table:
-        """Return the table with these rows, or refuse all columns that cannot be used.
-
-        The rows are those of all pieces; of a table larger than memory, a part.
-        """
+        """Return the table with these rows: those of all pieces, or a part."""
         if self.faults:
             raise InvalidInputError(unusable_columns("X", self.faults))
         levels = tuple(tuple(levels) for levels in self._levels)
         return Table(self.names, tuple(self._kinds), levels, values)
 
     def _read(self, j: int, column: Any) -> NDArray[np.float64]:
-        name = self.names[j]
+        name, before = self.names[j], self._kinds[j]
         try:
-            cells = read_cells(column, as_text=name in self._text)
-            if self._kinds[j] == CATEGORY and cells.kind in (NUMBER, DATE):
-                cells = read_cells(column, as_text=True)
-            before = self._kinds[j]
-            if before not in (EMPTY, cells.kind) and cells.kind != EMPTY:
-                if name not in self._text and before != CATEGORY:
-                    raise TextColumn(name)
-                raise UnusableColumnError(
-                    f"holds a {before} in one place and a {cells.kind} in another"
-                )
+            is_text = name in self._text or before == CATEGORY
+            cells = read_cells(column, as_text=is_text)
+            if EMPTY not in (before, cells.kind) and before != cells.kind:
+                if is_text:
+                    raise UnusableColumnError(
+                        f"holds a {before} in one place and a {cells.kind} in another"
+                    )
+                self.mistaken.add(name)
         except UnusableColumnError as error:
             self.faults.setdefault(name, str(error))
             return np.full(len(column), np.nan)

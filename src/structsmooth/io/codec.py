@@ -134,7 +134,7 @@ def structure_from_arrays(arrays: Arrays) -> Structure:
         points=_points_from_arrays(arrays),
         suspects=suspects,
         given=given,
-        encoding=encoding_from_arrays(arrays),
+        encoding=encoding_from_arrays(arrays) if "encoding_name" in arrays else None,
     )
 
 
@@ -152,10 +152,8 @@ def encoding_to_arrays(encoding: TableEncoding) -> Arrays:
     return arrays
 
 
-def encoding_from_arrays(arrays: Arrays) -> TableEncoding | None:
-    """Return the encoding that `encoding_to_arrays` was given, if there was one."""
-    if "encoding_name" not in arrays:
-        return None
+def encoding_from_arrays(arrays: Arrays) -> TableEncoding:
+    """Return the encoding that `encoding_to_arrays` was given."""
     cuts = np.cumsum(arrays["encoding_n_levels"])[:-1]
     levels = np.split(arrays["encoding_levels"], cuts)
     columns = []

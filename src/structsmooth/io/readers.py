@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from structsmooth.encode.table import Table
 from structsmooth.errors import FileFormatError, FileOptionError
 from structsmooth.io import tables
 from structsmooth.io.atomic import reading
@@ -31,6 +32,7 @@ def read_dataset(
     drop: Sequence[str] = (),
     header: bool | None = None,
     features: Sequence[str] | None = None,
+    text_features: Collection[str] = (),
     text_labels: bool = False,
 ) -> Dataset:
     """Read features and labels, as the options of the command line say.
@@ -38,8 +40,8 @@ def read_dataset(
     ``label`` is a column of a table or an array of an npz, ``labels`` a separate file:
     npy, or text with one label on each line. Columns without names are 0, 1, ...
     ``features`` are the columns to read, in this order; by default all but the label
-    and those in ``drop``. With ``text_labels``, labels of text files stay text even if
-    all are numbers.
+    and those in ``drop``. The columns ``text_features``, and the labels of text files
+    with ``text_labels``, stay text even if all are numbers.
     """
     path = Path(path)
     if label is not None and labels is not None:
@@ -47,7 +49,13 @@ def read_dataset(
     check_is_file(path)
     name = path.name.lower()
     options = tables.TableOptions(
-        label, tuple(drop), header, labels is not None, features, text_labels
+        label=label,
+        drop=tuple(drop),
+        header=header,
+        separate_labels=labels is not None,
+        features=features,
+        text_features=text_features,
+        text_labels=text_labels,
     )
     if name.endswith(".npz"):
         data = _read_npz(path, label)
@@ -57,7 +65,7 @@ def read_dataset(
         data = tables.read_table(path, options)
     else:
         raise FileFormatError(f"{path} is of an unknown kind, expected {KINDS}")
-    if drop and not data.is_table:
+    if drop and not isinstance(data.X, Table):
         raise FileOptionError(f"{path} has no columns to drop: it is not a table")
     if labels is not None:
         data = dataclasses.replace(data, y=_read_labels(Path(labels), text_labels))

@@ -7,7 +7,7 @@ import csv
 import json
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from structsmooth.bayes_error.bounds import BayesErrorBounds
 from structsmooth.bayes_error.ranking import order_of_regions, says_little
 from structsmooth.bayes_error.suspects import Suspects
-from structsmooth.errors import FileFormatError, FileOptionError
+from structsmooth.errors import (
+    FileFormatError,
+    FileOptionError,
+    InvalidParameterError,
+)
 from structsmooth.io import paths
 from structsmooth.io.atomic import reading, wrapped_errors, written_beside
 from structsmooth.io.codec import write_arrays
@@ -53,16 +57,18 @@ WITHOUT_VIEW = (
 LARGEST_SOFT_LABELS = 2 * 1024**3
 
 
-def cluster_table(smoother: StructuralSmoother) -> list[dict[str, Any]]:
+def cluster_table(
+    smoother: StructuralSmoother, class_names: Sequence[str] | None = None
+) -> list[dict[str, Any]]:
     """Return one row for each cluster, those that are certainly hard first."""
+    names = smoother.classes_ if class_names is None else class_names
     rows = []
     little = says_little(smoother.cluster_bounds_)
     for cluster in order_of_regions(smoother.cluster_bounds_):
         bounds = smoother.cluster_bounds_[cluster]
         classes = most_first(np.arange(len(smoother.classes_)), bounds.class_counts)
         text = ", ".join(
-            f"{smoother.classes_[k]} {size / bounds.n_samples:.0%}"
-            for k, size in classes[:3]
+            f"{names[k]} {size / bounds.n_samples:.0%}" for k, size in classes[:3]
         )
         more = len(classes) - 3
         rows.append(
@@ -83,17 +89,42 @@ def cluster_table(smoother: StructuralSmoother) -> list[dict[str, Any]]:
     return rows
 
 
-def summarize(smoother: StructuralSmoother, notes: list[str]) -> dict[str, Any]:
-    """Return the numbers, settings and versions of a fit, ready for JSON."""
+def summarize(
+    smoother: StructuralSmoother,
+    notes: list[str],
+    class_names: Sequence[str] | None = None,
+    command: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Return the numbers, settings and versions of a fit, ready for JSON.
+
+    ``class_names`` are shown for the sorted labels, and ``command`` is what was typed.
+    """
+    if class_names is None:
+        class_names = [str(label) for label in smoother.classes_.tolist()]
+    elif len(class_names) != len(smoother.classes_):
+        raise InvalidParameterError(
+            f"class_names must name {len(smoother.classes_)} classes, in the order of "
+            f"the sorted labels, got {len(class_names)} names"
+        )
     whole: BayesErrorBounds = smoother.bayes_error_bounds_
     n_classes = len(smoother.classes_)
     n_crossing = float(whole.crossing_counts.sum())
     uniform = smoother.uniform_bias_
     saved = 1.0 - smoother.bias_ / uniform if uniform > 0 else 0.0
+    encoding = smoother.structure_.encoding
+    table: dict[str, Any] = {}
+    if encoding is not None:
+        table["feature_names"] = list(encoding.names)
+        table["encoding"] = {
+            "summary": encoding.summary(),
+            "columns": encoding.to_dict(),
+        }
     return {
         "n_samples": whole.n_samples,
         "n_features": int(smoother.n_features_in_),
+        **table,
         "classes": smoother.classes_.tolist(),
+        "class_names": list(class_names),
         "n_clusters": len(smoother.strengths_),
         "n_clusters_merged": smoother.structure_.regions.n_merged,
         "alpha": smoother.alpha_,
@@ -126,6 +157,7 @@ def summarize(smoother: StructuralSmoother, notes: list[str]) -> dict[str, Any]:
         "n_suspects": None if smoother.suspects_ is None else len(smoother.suspects_),
         "notes": notes,
         "settings": settings_of(smoother),
+        "command": list(command),
         "versions": versions(),
     }
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import gzip
 import itertools
 import re
+import shlex
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from structsmooth.encode.table import TableReader, unusable_columns
 from structsmooth.errors import FileFormatError, FileOptionError, missing_package
 from structsmooth.io.atomic import reading
 
@@ -23,6 +25,8 @@ TEXT_TABLES = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 PARQUET = (".parquet", ".pq")
 CSV_ROWS = 20_000
 PARQUET_ROWS = 65_536
+# What stands for a missing label; "none" and "?" may well be classes.
+MISSING_LABELS = frozenset(("", "nan", "na", "n/a", "#n/a", "null", "<na>"))
 _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 
 
@@ -30,14 +34,12 @@ _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 class Dataset:
     """Features and labels as read from a file.
 
-    X has one flattened row for each sample; ``sample_shape`` is the shape before, if it
-    had several dimensions.
+    X is a `Table`, or an array with one flattened row for each sample; then
+    ``sample_shape`` is the shape before, if it had several dimensions.
     """
 
-    X: NDArray[Any]
+    X: Any
     y: Any
-    feature_names: list[str] | None = None
-    is_table: bool = False
     sample_shape: tuple[int, ...] | None = None
 
 
@@ -49,31 +51,84 @@ class TableOptions(NamedTuple):
     header: bool | None = None
     separate_labels: bool = False
     features: Sequence[str] | None = None
+    text_features: Collection[str] = ()
     text_labels: bool = False
+
+
+class Piece(NamedTuple):
+    """Some rows of a table, by columns; labels of a text table are a list of text."""
+
+    names: list[str]
+    columns: list[Any]
+    labels: Any
+    n_rows: int
 
 
 def read_table(path: Path, options: TableOptions) -> Dataset:
     """Read a text table, compressed or not, or a parquet file."""
-    pieces = list(table_pieces(path, options))
-    if not any(len(piece.X) for piece in pieces):
-        raise FileFormatError(f"{path} has no rows")
+    rows: list[NDArray[np.float64]] = []
+    labels: list[Any] = []
+
+    def keep(values: NDArray[np.float64], some: Any) -> None:
+        rows.append(values)
+        labels.append(some)
+
+    def start() -> None:
+        rows.clear()
+        labels.clear()
+
+    pieces = partial(table_pieces, path, options)
+    reader = read_pieces(path, pieces, options, start, keep)
     y = None
-    if options.label is not None and isinstance(pieces[0].y, list):
-        cells = [cell for piece in pieces for cell in piece.y]
+    if options.label is not None and isinstance(labels[0], list):
+        cells = [cell for some in labels for cell in some]
         y = labels_from_text(cells, options.text_labels)
     elif options.label is not None:
-        y = np.concatenate([piece.y for piece in pieces])
-    X = np.concatenate([piece.X for piece in pieces])
-    return Dataset(X, y, pieces[0].feature_names, is_table=True)
+        y = np.concatenate(labels)
+    return Dataset(reader.table(np.concatenate(rows)), y)
 
 
-def table_pieces(path: Path, options: TableOptions) -> Iterator[Dataset]:
-    """Read a table some rows at a time; labels of a text table are a list of text."""
+def read_pieces(
+    path: Path,
+    pieces: Callable[[], Iterator[Piece]],
+    options: TableOptions,
+    start: Callable[[], None],
+    keep: Callable[[NDArray[np.float64], Any], None],
+) -> TableReader:
+    """Read all pieces, and give the rows and labels of each to ``keep``.
+
+    If text appears late in a column that looked like numbers, all is read once more,
+    and ``start`` is called again.
+    """
+
+    def read(text: Collection[str]) -> TableReader:
+        start()
+        reader = None
+        for piece in pieces():
+            reader = reader or TableReader(piece.names, text)
+            if piece.n_rows:
+                keep(reader.add(piece.columns), piece.labels)
+        if reader is None or not reader.n_rows:
+            raise FileFormatError(f"{path} has no rows")
+        return reader
+
+    reader = read(options.text_features)
+    if reader.mistaken:
+        reader = read({*options.text_features, *reader.mistaken})
+    if reader.faults:
+        names = ",".join(reader.faults)
+        remedy = f"leave out with --drop {shlex.quote(names)}"
+        raise FileFormatError(unusable_columns(str(path), reader.faults, remedy))
+    return reader
+
+
+def table_pieces(path: Path, options: TableOptions) -> Iterator[Piece]:
+    """Read a table some rows at a time."""
     is_parquet = path.name.lower().endswith(PARQUET)
     return _parquet_pieces(path, options) if is_parquet else _csv_pieces(path, options)
 
 
-def _csv_pieces(path: Path, options: TableOptions) -> Iterator[Dataset]:
+def _csv_pieces(path: Path, options: TableOptions) -> Iterator[Piece]:
     opened = gzip.open if path.name.lower().endswith(".gz") else open
     with reading(path), opened(path, "rt", encoding="utf-8-sig", newline="") as stream:
         try:
@@ -86,7 +141,7 @@ def _csv_pieces(path: Path, options: TableOptions) -> Iterator[Dataset]:
             raise FileFormatError(f"{path} is not a csv file: {error}") from None
 
 
-def _parse_csv(stream: Any, path: Path, options: TableOptions) -> Iterator[Dataset]:
+def _parse_csv(stream: Any, path: Path, options: TableOptions) -> Iterator[Piece]:
     lines = [next(stream, "")]
     while lines[-1].isspace():
         lines.append(next(stream, ""))
@@ -102,30 +157,20 @@ def _parse_csv(stream: Any, path: Path, options: TableOptions) -> Iterator[Datas
     if has_header is None:
         has_header = not all(_is_number(cell) for cell in first)
     names = [c.strip() if has_header else str(i) for i, c in enumerate(first)]
+    names = [name or f"Unnamed: {i}" for i, name in enumerate(names)]  # as in pandas
     columns, label_column = _choose_columns(names, options, path)
     chosen = [names[column] for column in columns]
     rows: list[list[str]] = [] if has_header else [first]
     n_before = 0
 
-    def convert() -> Dataset:
+    def convert() -> Piece:
+        by_column: list[Any] = list(zip(*rows, strict=True)) or [()] * len(names)
         labels = None
         if label_column is not None:
-            labels = [row[label_column].strip() for row in rows]
+            labels = [cell.strip() for cell in by_column[label_column]]
             refuse_missing(labels, path, n_before)
-        cells = [[row[column] for column in columns] for row in rows]
-        with contextlib.suppress(ValueError):
-            X = np.array(cells, dtype=np.float64).reshape(len(rows), len(columns))
-            return Dataset(X, labels, chosen)
-        row, column, cell = next(
-            (number, name, cell)
-            for number, row in enumerate(cells, n_before + 1)
-            for name, cell in zip(chosen, row, strict=True)
-            if not _is_number(cell)
-        )
-        raise FileFormatError(
-            f"{path}, row {row}, column {column!r}: expected a number, got {cell!r} "
-            "(leave a column out with --drop)"
-        )
+        cells = [list(by_column[column]) for column in columns]
+        return Piece(chosen, cells, labels, len(rows))
 
     for row in reader:
         if not row:
@@ -144,7 +189,7 @@ def _parse_csv(stream: Any, path: Path, options: TableOptions) -> Iterator[Datas
         yield convert()
 
 
-def _parquet_pieces(path: Path, options: TableOptions) -> Iterator[Dataset]:
+def _parquet_pieces(path: Path, options: TableOptions) -> Iterator[Piece]:
     try:
         import pyarrow.parquet as pq
     except ImportError as error:
@@ -153,36 +198,19 @@ def _parquet_pieces(path: Path, options: TableOptions) -> Iterator[Dataset]:
         # One batch after the other: reading ahead would hold whole row groups.
         batches = pq.ParquetFile(path).iter_batches(PARQUET_ROWS, use_threads=False)
         for batch in batches:
-            yield _from_batch(batch, path, options)
-
-
-def _from_batch(batch: Any, path: Path, options: TableOptions) -> Dataset:
-    from pyarrow import types
-
-    names = [str(name) for name in batch.schema.names]
-    columns, label_column = _choose_columns(names, options, path)
-    features = []
-    for column in columns:
-        values, where = batch.column(column), f"{path}, column {names[column]!r}"
-        kinds = (types.is_integer, types.is_floating, types.is_boolean)
-        if not any(is_kind(values.type) for is_kind in kinds):
-            raise FileFormatError(
-                f"{where}: expected numbers, got {values.type} (leave a column out "
-                "with --drop)"
-            )
-        if values.null_count:
-            raise FileFormatError(f"{where}: {values.null_count} values are missing")
-        numbers = values.to_numpy(zero_copy_only=False)
-        features.append(np.asarray(numbers, dtype=np.float64))
-    y = None
-    if label_column is not None:
-        values = batch.column(label_column)
-        if values.null_count:
-            raise FileFormatError(
-                f"{path}, column {options.label!r}: labels are missing"
-            )
-        y = np.array(values.to_pylist())
-    return Dataset(np.column_stack(features), y, [names[column] for column in columns])
+            names = [str(name) for name in batch.schema.names]
+            columns, label_column = _choose_columns(names, options, path)
+            labels = None
+            if label_column is not None:
+                values = batch.column(label_column)
+                if values.null_count:
+                    raise FileFormatError(
+                        f"{path}, column {options.label!r}: labels are missing"
+                    )
+                labels = np.array(values.to_pylist())
+            chosen = [names[column] for column in columns]
+            cells = [batch.column(column) for column in columns]
+            yield Piece(chosen, cells, labels, batch.num_rows)
 
 
 def _choose_columns(
@@ -213,11 +241,6 @@ def _choose_columns(
         columns = [names.index(name) for name in features]
     else:
         columns = [i for i, n in enumerate(names) if n != label and n not in drop]
-        if "" in (names[i] for i in columns):
-            raise FileFormatError(
-                f"{path} has a column without a name, perhaps row numbers; leave it "
-                "out with --drop ''"
-            )
     if not columns:
         raise FileFormatError(f"{path} has no column left for the features")
     return columns, None if label is None else names.index(label)
@@ -250,8 +273,9 @@ def labels_from_text(cells: list[str], as_text: bool = False) -> NDArray[Any]:
 def refuse_missing(cells: list[str], path: Path, n_before: int = 0) -> None:
     """Refuse missing labels; ``n_before`` is the number of labels before these."""
     for row, cell in enumerate(cells, n_before + 1):
-        if not cell or cell.lower() == "nan":
-            raise FileFormatError(f"{path}: the label of row {row} is missing")
+        if cell.lower() in MISSING_LABELS:
+            found = f" ({cell})" if cell else ""
+            raise FileFormatError(f"{path}: the label of row {row} is missing{found}")
 
 
 def _is_number(cell: str) -> bool:

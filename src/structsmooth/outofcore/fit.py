@@ -54,6 +54,8 @@ def fit_out_of_core(
     smoother: StructuralSmoother | None = None,
     max_memory: int | str | None = None,
     spill: str | PathLike[str] | None = None,
+    class_names: Sequence[str] | None = None,
+    command: Sequence[str] = (),
 ) -> StructuralSmoother:
     """Fit data larger than memory, and write the result to a directory.
 
@@ -87,6 +89,10 @@ def fit_out_of_core(
     spill : path-like, optional
         Directory for what does not fit into memory, deleted at the end. By default
         ``output`` with ".spill" added.
+    class_names : sequence of str, optional
+        What tables and reports call the classes, in the order of the sorted labels.
+    command : sequence of str
+        The command that the report shows for fitting again, word by word.
 
     Examples
     --------
@@ -132,7 +138,11 @@ def fit_out_of_core(
         with progress.stage("write"):
             notes = [" ".join(str(warning.message).split()) for warning in caught]
             notes = list(dict.fromkeys(notes))
-            write_result(smoother, target, store, coded_labels, notes, limit, request)
+            summary = {
+                "data": request.name,
+                **results.summarize(smoother, notes, class_names, command),
+            }
+            write_result(smoother, target, store, coded_labels, limit, summary)
         store.remove()
     for note in caught:
         warnings.warn(note.message, stacklevel=2)
@@ -225,10 +235,18 @@ def _fit(
             ties=smoother.ties,
             confidence=smoother.confidence,
         )
+    encoding = getattr(source, "encoding", None)
+    names = None if encoding is None else np.array(encoding.names, dtype=object)
     smoother.fit_structure(
         Structure(
-            labels.classes, source.n_features, rows.reduction, regions, tuple(bounds)
-        )
+            labels.classes,
+            source.n_features if names is None else len(names),
+            rows.reduction,
+            regions,
+            tuple(bounds),
+            encoding=encoding,
+        ),
+        feature_names=names,
     )
     return labels
 
@@ -238,17 +256,10 @@ def write_result(
     target: Path,
     spill: Spill,
     labels: Labels,
-    notes: list[str],
     limit: int,
-    request: Request,
+    summary: dict[str, Any],
 ) -> None:
     """Write the result directory, and let the smoother map its files."""
-    summary: dict[str, Any] = {
-        "data": request.name,
-        **results.summarize(smoother, notes),
-    }
-    if labels.feature_names is not None:
-        summary["feature_names"] = labels.feature_names
 
     def write_files(directory: Path) -> None:
         _write_rows(directory, smoother, spill, labels)

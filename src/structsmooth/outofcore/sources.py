@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from structsmooth.encode.fitting import fit_encoding
+from structsmooth.encode.table import Table
 from structsmooth.errors import FileFormatError, InvalidInputError
 from structsmooth.io import readers, tables
+from structsmooth.io.codec import encoding_from_arrays, encoding_to_arrays
 from structsmooth.io.readers import read_npy
-from structsmooth.io.tables import Dataset
 from structsmooth.outofcore.plan import Plan, Request, files_of
 from structsmooth.outofcore.spill import Spill
 from structsmooth.reduce import LinearReduction
@@ -22,6 +25,9 @@ from structsmooth.support.validation import check_features, encode_labels
 # In the spill directory: the rows of a table as numbers, the labels numbered in the
 # order in which they appear, and what these numbers mean.
 ROWS, CODES, CLASSES = "rows.bin", "codes.bin", "classes.npz"
+ENCODING = "encoding.npz"  # how the columns of a table become features
+# Rows of a table that are read at a time to fit its encoding.
+TABLE_ROWS = 65_536
 # More labels than this are identifiers, and would fill the memory.
 MOST_CLASSES = 1_000_000
 
@@ -66,17 +72,42 @@ class ArraySource:
 
 
 class TableSource:
-    """The rows of a table, after they were copied into the spill directory."""
+    """The features of a table that was copied into the spill directory.
+
+    Parameters
+    ----------
+    spill : Spill
+        Where the rows are.
+    table : Table
+        The columns, without rows.
+    n_rows : int
+        How many rows there are.
+    """
 
     dtype: np.dtype[Any] = np.dtype(np.float64)
 
-    def __init__(self, spill: Spill, n_rows: int, n_features: int) -> None:
-        self._spill = spill
-        self.n_rows, self.n_features = n_rows, n_features
+    def __init__(self, spill: Spill, table: Table, n_rows: int) -> None:
+        self._spill, self._table, self.n_rows = spill, table, n_rows
+        kept = spill.once(
+            ENCODING,
+            lambda: encoding_to_arrays(fit_encoding(table, blocks=self._blocks)),
+        )
+        self.encoding = encoding_from_arrays(kept)
+        self.n_features = self.encoding.n_features
+
+    def rows(self, start: int, stop: int) -> Table:
+        """Return some rows as they are in the table."""
+        n_columns = len(self._table.names)
+        values = self._spill.read(ROWS, self.dtype, start, stop, n_columns)
+        return replace(self._table, values=values)
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Return some rows."""
-        return self._spill.read(ROWS, self.dtype, start, stop, self.n_features)
+        """Return the features of some rows."""
+        return self.encoding.transform(self.rows(start, stop))
+
+    def _blocks(self) -> Iterator[NDArray[np.float64]]:
+        for start in range(0, self.n_rows, TABLE_ROWS):
+            yield self.rows(start, min(start + TABLE_ROWS, self.n_rows)).values
 
 
 Source = ArraySource | TableSource
@@ -91,7 +122,6 @@ class Labels:
         if bool(kept["are_objects"]):
             self.classes = self.classes.astype(object)
         self.n_rows = int(self.counts.sum())
-        self.feature_names = kept["names"].tolist() if "names" in kept else None
 
     def read(self, start: int, stop: int) -> NDArray[np.int64]:
         """Return the class numbers of some rows."""
@@ -172,7 +202,7 @@ def open_data(request: Request, spill: Spill) -> tuple[Source, Labels]:
     if request.is_table:
         kept = spill.once(CLASSES, lambda: _copy_table(request, spill))
         labels = Labels(spill, kept)
-        return TableSource(spill, labels.n_rows, len(kept["names"])), labels
+        return TableSource(spill, _table_of(kept), labels.n_rows), labels
     source = ArraySource(request.data)
     kept = spill.once(
         CLASSES, lambda: _number_labels(request.labels, spill, source.n_rows)
@@ -182,36 +212,57 @@ def open_data(request: Request, spill: Spill) -> tuple[Source, Labels]:
 
 def _copy_table(request: Request, spill: Spill) -> dict[str, Any]:
     """Copy the rows and labels of a table, and return what to keep."""
-    numbering = _LabelNumbering(request.name)
-    names: list[str] | None = None
-    n_rows = 0
-    with spill.writing(ROWS) as rows, spill.writing(CODES) as codes:
-        for piece in _table_pieces(request):
-            names = piece.feature_names
-            if len(piece.X) == 0:
-                continue
-            checked = check_features(piece.X, first_row=n_rows)
-            rows.write(np.ascontiguousarray(checked).data)
-            if request.label is not None:
-                codes.write(numbering.add(piece.y).data)
-            n_rows += len(piece.X)
-    if n_rows == 0:
-        raise FileFormatError(f"{request.path} has no rows")
-    if request.label is None:
-        found = _number_labels(request.labels, spill, n_rows)
-    else:
-        found = numbering.classes()
-    return found | {"names": np.array(names, dtype=str)}
-
-
-def _table_pieces(request: Request) -> Iterator[Dataset]:
-    """Read the rows of all files; the first one decides which columns are features."""
     options = tables.TableOptions(
         request.label, request.drop, request.header, request.labels is not None
     )
-    for path in files_of(Path(request.data)):
-        for piece in tables.table_pieces(path, options):
-            options = options._replace(features=piece.feature_names)
+    path = Path(request.data)
+    with spill.writing(ROWS) as rows, spill.writing(CODES) as codes:
+        numbering = _LabelNumbering(request.name)
+
+        def start() -> None:
+            nonlocal numbering
+            numbering = _LabelNumbering(request.name)
+            for stream in (rows, codes):
+                stream.seek(0)
+                stream.truncate()
+
+        def keep(values: NDArray[np.float64], labels: Any) -> None:
+            rows.write(np.ascontiguousarray(values).data)
+            if request.label is not None:
+                codes.write(numbering.add(labels).data)
+
+        reader = tables.read_pieces(
+            path, lambda: _table_pieces(path, options), options, start, keep
+        )
+    if request.label is None:
+        found = _number_labels(request.labels, spill, reader.n_rows)
+    else:
+        found = numbering.classes()
+    table = reader.table(np.empty((0, len(reader.names))))
+    return found | {
+        "names": np.array(table.names, dtype=str),
+        "kinds": np.array(table.kinds, dtype=str),
+        "levels": np.array([text for some in table.levels for text in some], dtype=str),
+        "n_levels": np.array([len(some) for some in table.levels]),
+    }
+
+
+def _table_of(kept: dict[str, NDArray[Any]]) -> Table:
+    """Return the columns of a table, without rows."""
+    levels = np.split(kept["levels"], np.cumsum(kept["n_levels"])[:-1])
+    return Table(
+        tuple(kept["names"].tolist()),
+        tuple(kept["kinds"].tolist()),
+        tuple(tuple(some.tolist()) for some in levels),
+        np.empty((0, len(kept["names"]))),
+    )
+
+
+def _table_pieces(path: Path, options: tables.TableOptions) -> Iterator[tables.Piece]:
+    """Read the rows of all files; the first one decides which columns are features."""
+    for file in files_of(path):
+        for piece in tables.table_pieces(file, options):
+            options = options._replace(features=piece.names)
             yield piece
 
 

@@ -16,7 +16,6 @@ from sklearn.utils.validation import _num_samples
 
 from structsmooth.bayes_error.bounds import BayesErrorBounds
 from structsmooth.smoother import StructuralSmoother
-from structsmooth.support.validation import check_features
 
 # The seed of every random choice for a picture: the same data give the same picture.
 SEED = 0
@@ -62,7 +61,7 @@ def place_rows(
     classes = np.full(n_rows, UNKNOWN) if y is None else smoother.encode(y, n_rows)
     rows = draw_rows(n_rows, most)
     given = _safe_indexing(X.tocsr() if sp.issparse(X) else X, rows)
-    given = check_features(given, estimator=smoother, reset=False, accept_sparse=True)
+    given = smoother.check_rows(given)
     structure, decision = smoother.structure_, smoother.decision_
     features = structure.reduction.transform(given)
     place = structure.place(given, smoother.n_jobs)

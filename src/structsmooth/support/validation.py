@@ -53,7 +53,8 @@ def check_features(
     except ValueError as error:
         if "could not convert string" in str(error):
             raise InvalidInputError(
-                f"X must hold numbers only, got text ({str(error).split(': ')[-1]})"
+                f"X must hold numbers only, got text ({str(error).split(': ')[-1]}); "
+                "structsmooth.TableEncoder makes numbers of a DataFrame"
             ) from None
         raise
     _check_finite(X, first_row)
