@@ -39,7 +39,10 @@ Spread = StrEnum("Spread", "even overlap")
 
 
 def command_line(context: Context) -> list[str]:
-    """Return the command as it was typed, with the full names of its options."""
+    """Return the command as it was typed, with the full names of its options.
+
+    Of paths only the last part is kept, because results are passed on to others.
+    """
     words, given = ["structsmooth", str(context.info_name)], []
     for parameter in context.command.params:
         source = context.get_parameter_source(str(parameter.name))
@@ -47,13 +50,14 @@ def command_line(context: Context) -> list[str]:
             continue
         value = context.params[str(parameter.name)]
         if parameter.param_type_name == "argument":
-            words.append(str(value))
+            words.append(value.name)
         elif isinstance(value, bool):
             names = parameter.opts if value else parameter.secondary_opts
             given.append(names[0])
         else:
             for one in value if parameter.multiple else [value]:
-                given += [parameter.opts[0], str(getattr(one, "value", one))]
+                text = one.name if isinstance(one, Path) else getattr(one, "value", one)
+                given += [parameter.opts[0], str(text)]
     return words + given
 
 
