@@ -8,7 +8,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks import costs, fits, losses, points, report, trees
+from benchmarks import costs, fits, losses, points, report, tables, trees
 from benchmarks.clock import machine
 
 RESULTS = Path(__file__).parent / "results"
@@ -19,6 +19,7 @@ PARTS = {
     "costs": costs.run,
     "losses": losses.run,
     "points": points.run,
+    "tables": tables.run,
 }
 
 

@@ -9,7 +9,7 @@ import matplotlib as mpl
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-from benchmarks import losses, points
+from benchmarks import losses, points, tables
 
 
 def write(directory):
@@ -42,6 +42,8 @@ def write(directory):
         lines += losses.lines(json.loads((directory / "losses.json").read_text()))
     if (directory / "points.json").is_file():
         lines += points.lines(json.loads((directory / "points.json").read_text()))
+    if (directory / "tables.json").is_file():
+        lines += tables.lines(json.loads((directory / "tables.json").read_text()))
     (directory / "README.md").write_text("\n".join(lines) + "\n")
 
 

@@ -46,7 +46,8 @@ def command_line(context: Context) -> list[str]:
     words, given = ["structsmooth", str(context.info_name)], []
     for parameter in context.command.params:
         source = context.get_parameter_source(str(parameter.name))
-        if source is None or source.name != "COMMANDLINE":
+        is_given = source is not None and source.name == "COMMANDLINE"
+        if not is_given or parameter.name in ("as_json", "quiet"):
             continue
         value = context.params[str(parameter.name)]
         if parameter.param_type_name == "argument":
