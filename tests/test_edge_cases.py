@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from structsmooth import StructuralSmoother
@@ -237,3 +238,20 @@ def test_numbers_that_are_none(features, message):
 def test_bad_n_jobs(n_jobs):
     with pytest.raises(InvalidInputError, match="n_jobs must be"):
         StructuralSmoother(n_jobs=n_jobs).fit(X, Y)
+
+
+def test_entries_of_a_sparse_matrix_that_are_given_twice_count_as_their_sum():
+    rng = np.random.default_rng(0)
+    dense = rng.poisson(0.5, size=(300, 6)).astype(float)
+    y = (dense.sum(axis=1) + rng.normal(size=300) > 3).astype(int)
+    once = sp.csr_matrix(dense)
+    twice = sp.csr_matrix(
+        (np.repeat(once.data / 2, 2), np.repeat(once.indices, 2), once.indptr * 2)
+    )
+    for regions in ("cluster", "point"):
+        smoother = StructuralSmoother(regions=regions, ties="average", random_state=0)
+        expected = smoother.fit(once, y).sample_strengths_
+        found = smoother.fit(twice, y).sample_strengths_
+        assert np.array_equal(found, expected)
+        assert np.array_equal(smoother.predict_strength(twice), expected)
+    assert not twice.has_canonical_format  # the matrix given is not changed

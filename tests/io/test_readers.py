@@ -7,7 +7,11 @@ import pandas as pd
 import pytest
 
 from structsmooth import fit_out_of_core
-from structsmooth.errors import FileFormatError, FileOptionError
+from structsmooth.errors import (
+    FileFormatError,
+    FileOptionError,
+    LeftOutColumnsWarning,
+)
 from structsmooth.io.readers import read_dataset
 
 TABLE = "a,kind,b\n1,cat,0.5\n2,dog,-1e3\n3,cat,7\n"
@@ -224,6 +228,19 @@ def test_a_parquet_table_names_all_columns_that_cannot_be_used(tmp_path):
         read_dataset(tmp_path / "t.parquet", label="y")
     data = read_dataset(tmp_path / "t.parquet", label="y", drop=["tags,raw"])
     assert data.X.names == ("a",)
+
+
+def test_the_index_of_a_shuffled_frame_is_not_a_feature(tmp_path):
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "y": [0, 1, 0]})
+    frame.iloc[[1, 2, 0]].to_parquet(tmp_path / "t.parquet")
+    with pytest.warns(LeftOutColumnsWarning, match="'__index_level_0__'"):
+        assert read_dataset(tmp_path / "t.parquet", label="y").X.names == ("a",)
+    frame.set_index("a").to_parquet(tmp_path / "n.parquet")
+    with (
+        pytest.warns(LeftOutColumnsWarning, match="'a'"),
+        pytest.raises(FileFormatError, match="no column left"),
+    ):
+        read_dataset(tmp_path / "n.parquet", label="y")
 
 
 def test_missing_labels_of_a_parquet_table_are_refused(tmp_path):

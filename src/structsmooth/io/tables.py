@@ -7,6 +7,7 @@ import gzip
 import itertools
 import re
 import shlex
+import warnings
 import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.encode.table import TableReader, unusable_columns
-from structsmooth.errors import FileFormatError, FileOptionError, missing_package
+from structsmooth.errors import (
+    FileFormatError,
+    FileOptionError,
+    LeftOutColumnsWarning,
+    missing_package,
+)
 from structsmooth.io.atomic import reading
 
 TEXT_TABLES = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
@@ -196,9 +202,13 @@ def _parquet_pieces(path: Path, options: TableOptions) -> Iterator[Piece]:
         raise missing_package("pyarrow", "reading parquet") from error
     with reading(path, "is damaged or not a parquet file"):
         # One batch after the other: reading ahead would hold whole row groups.
-        batches = pq.ParquetFile(path).iter_batches(PARQUET_ROWS, use_threads=False)
-        for batch in batches:
+        file = pq.ParquetFile(path)
+        index = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
+        index = [name for name in index if isinstance(name, str)]
+        for batch in file.iter_batches(PARQUET_ROWS, use_threads=False):
             names = [str(name) for name in batch.schema.names]
+            if options.features is None:
+                options = _without_index(options, index, names)
             columns, label_column = _choose_columns(names, options, path)
             labels = None
             if label_column is not None:
@@ -211,6 +221,23 @@ def _parquet_pieces(path: Path, options: TableOptions) -> Iterator[Piece]:
             chosen = [names[column] for column in columns]
             cells = [batch.column(column) for column in columns]
             yield Piece(chosen, cells, labels, batch.num_rows)
+
+
+def _without_index(
+    options: TableOptions, index: list[str], names: list[str]
+) -> TableOptions:
+    """Leave out the row labels that pandas writes beside its columns, with a note."""
+    named = [name for name in index if name in names and name != options.label]
+    named = [name for name in named if name not in options.drop]
+    if not named:
+        return options
+    listed = ", ".join(map(repr, named))
+    warnings.warn(
+        f"the index that pandas has written ({listed}) is not a feature",
+        LeftOutColumnsWarning,
+        stacklevel=2,
+    )
+    return options._replace(drop=(*options.drop, *named))
 
 
 def _choose_columns(

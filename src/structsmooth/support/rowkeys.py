@@ -22,9 +22,6 @@ _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 def row_keys(X: Any) -> NDArray[np.uint64]:
     """Return the key of each row of checked features."""
     if sp.issparse(X):
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
         return _of_sparse(X.data, X.indices, X.indptr)
     return _of_dense(X)
 

@@ -57,6 +57,9 @@ def check_features(
                 "structsmooth.TableEncoder makes numbers of a DataFrame"
             ) from None
         raise
+    if sp.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
     _check_finite(X, first_row)
     return X
 
