@@ -41,7 +41,7 @@ def test_thresholds_levels_and_gaps_by_hand():
         ("age", "at least 41", 1.0, 0.2),
         ("gap", "is missing", 0.0, 0.7),  # "up to 3" differs as much
     ]
-    assert NOISE == pytest.approx(1.949, abs=1e-3)
+    assert pytest.approx(1.949, abs=1e-3) == NOISE
 
 
 def test_a_level_that_a_cluster_lacks_can_distinguish_it():
