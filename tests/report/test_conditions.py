@@ -60,7 +60,8 @@ def test_dates_and_fractions_are_written_as_people_read_them():
     first, second = sentences(frame, np.repeat([0, 1], 100))
     assert first[0] == ("day", "until 2024-04-09", 1.0, 0.0)  # the hundredth day
     assert second[0] == ("day", "from 2024-04-10", 1.0, 0.0)
-    assert first[1][1] == "up to 14.14"  # 99 / 7 is 14.142857...
+    assert first[1][1] == "up to 14.15"  # 99 / 7 is 14.142857...
+    assert second[1][1] == "at least 14.28"  # and 100 / 7 is 14.285714...
 
 
 @pytest.mark.parametrize("whole", [False, True])
@@ -76,8 +77,8 @@ def test_the_difference_is_the_distance_of_kolmogorov_and_smirnov(rng, whole):
         is_up_to = words.startswith("up to")
         for some, share in ((inside, here), (outside, elsewhere)):
             near = some <= threshold if is_up_to else some >= threshold
-            # A threshold with four digits can leave a row out or let one in.
-            assert near.mean() == pytest.approx(share, abs=0 if whole else 0.01)
+            # A threshold with four digits leaves no row out, but may let one in.
+            assert share <= near.mean() + 1e-9 <= share + (0 if whole else 0.01) + 2e-9
 
 
 def test_gaps_lie_beyond_every_threshold(rng):

@@ -105,7 +105,9 @@ def distinguish(
 def _words(table: Table, j: int, relation: int, value: float) -> str:
     kind = table.kinds[j]
     if relation <= AT_LEAST and kind != DATE and not float(value).is_integer():
-        value = float(f"{value:.4g}")
+        # Four digits, and the rows of the cluster that were counted stay included.
+        scale = 10.0 ** (3 - math.floor(math.log10(abs(value))))
+        value = (math.ceil if relation == UP_TO else math.floor)(value * scale) / scale
     words = (_WORDS_OF_DATES if kind == DATE else _WORDS)[relation]
     return f"{words} {text_of(value, kind, table.levels[j])}"
 

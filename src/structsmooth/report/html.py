@@ -21,7 +21,7 @@ from structsmooth.report import words
 from structsmooth.report.build import build_report
 from structsmooth.report.drawing import OTHER, class_colors, order_of_classes
 from structsmooth.report.model import Pairs, Report
-from structsmooth.report.view import make_view
+from structsmooth.report.rows import make_view
 from structsmooth.report.words import short
 from structsmooth.smoother import StructuralSmoother
 
