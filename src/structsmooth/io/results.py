@@ -7,7 +7,7 @@ import csv
 import json
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,12 @@ from structsmooth.io.store import FILE_NAME, settings_of, versions
 from structsmooth.io.tables import Dataset
 from structsmooth.labels.forms import expand_rows, flip_labels
 from structsmooth.report import Report, build_report, make_view, write_report
-from structsmooth.report.build import most_first, pairs_of
+from structsmooth.report.build import (
+    distinctions_of,
+    most_first,
+    names_of_classes,
+    pairs_of,
+)
 from structsmooth.report.html import check_page_path
 from structsmooth.report.pictures import image_layout
 from structsmooth.report.view import FILE_NAME as VIEW_NAME
@@ -45,24 +50,25 @@ OF_EARLIER_FITS = {
     "report.json",
 }
 WITHOUT_VIEW = (
-    f"The map and the most ambiguous samples are left out: this result has no "
-    f"{VIEW_NAME}, or an older one; it was written by an earlier version. Fit again to "
-    "see them."
+    "The map, the most ambiguous samples and what distinguishes the clusters are left "
+    "out, because {}. Fit again to see them."
 )
 # In bytes, as float32; larger soft labels are left to `structsmooth labels`.
 LARGEST_SOFT_LABELS = 2 * 1024**3
 
 
-def cluster_table(smoother: StructuralSmoother) -> list[dict[str, Any]]:
+def cluster_table(
+    smoother: StructuralSmoother, class_names: Sequence[str] | None = None
+) -> list[dict[str, Any]]:
     """Return one row for each cluster, those that are certainly hard first."""
     rows = []
+    names = names_of_classes(smoother.classes_, class_names)
     little = says_little(smoother.cluster_bounds_)
     for cluster in order_of_regions(smoother.cluster_bounds_):
         bounds = smoother.cluster_bounds_[cluster]
         classes = most_first(np.arange(len(smoother.classes_)), bounds.class_counts)
         text = ", ".join(
-            f"{smoother.classes_[k]} {size / bounds.n_samples:.0%}"
-            for k, size in classes[:3]
+            f"{names[k]} {size / bounds.n_samples:.0%}" for k, size in classes[:3]
         )
         more = len(classes) - 3
         rows.append(
@@ -83,8 +89,15 @@ def cluster_table(smoother: StructuralSmoother) -> list[dict[str, Any]]:
     return rows
 
 
-def summarize(smoother: StructuralSmoother, notes: list[str]) -> dict[str, Any]:
+def summarize(
+    smoother: StructuralSmoother,
+    notes: list[str],
+    class_names: Sequence[str] | None = None,
+) -> dict[str, Any]:
     """Return the numbers, settings and versions of a fit, ready for JSON."""
+    named = {}
+    if class_names is not None:
+        named["class_names"] = names_of_classes(smoother.classes_, class_names)
     whole: BayesErrorBounds = smoother.bayes_error_bounds_
     n_classes = len(smoother.classes_)
     n_crossing = float(whole.crossing_counts.sum())
@@ -94,6 +107,7 @@ def summarize(smoother: StructuralSmoother, notes: list[str]) -> dict[str, Any]:
         "n_samples": whole.n_samples,
         "n_features": int(smoother.n_features_in_),
         "classes": smoother.classes_.tolist(),
+        **named,
         "n_clusters": len(smoother.strengths_),
         "n_clusters_merged": smoother.structure_.regions.n_merged,
         "alpha": smoother.alpha_,
@@ -208,13 +222,24 @@ def report_of_result(
     view = load_view(
         source / VIEW_NAME, len(smoother.classes_), len(smoother.strengths_)
     )
+    left_out = []
+    if view is None:
+        reason = f"this result has no {VIEW_NAME}"
+        if (source / VIEW_NAME).exists():
+            reason = f"the {VIEW_NAME} of this result is of an earlier version"
+        elif VIEW_NAME in summary.get("files", []):
+            reason = f"the {VIEW_NAME} of this result is gone"
+        left_out = [WITHOUT_VIEW.format(reason)]
     report = build_report(
         smoother,
         view,
         name=str(summary.get("data", source.name)),
+        class_names=summary.get("class_names"),
         notes=[str(note) for note in summary.get("notes", [])],
         fit_versions=summary.get("versions"),
-        left_out=[WITHOUT_VIEW] if view is None else [],
+        left_out=left_out,
+        command=[str(word) for word in summary.get("command", [])],
+        directory=str(directory),
     )
     return report, *write_report(report, page)
 
@@ -224,6 +249,7 @@ def write_fitted(
     smoother: StructuralSmoother,
     coded: NDArray[np.int64],
     view: View,
+    class_names: Sequence[str] | None = None,
 ) -> None:
     """Write all files of a fit in memory but the summary."""
     np.save(directory / "labels.npy", coded)
@@ -234,7 +260,7 @@ def write_fitted(
     if smoother.suspects_:
         columns = suspect_columns(smoother.suspects_, smoother.classes_[coded])
         write_columns(directory / SUSPECTS, columns)
-    write_cluster_table(directory, smoother)
+    write_cluster_table(directory, smoother, view, class_names)
     smoother.save(directory / FILE_NAME)
     save_view(view, directory / VIEW_NAME)
 
@@ -249,9 +275,21 @@ def suspect_columns(suspects: Suspects, y: ArrayLike) -> dict[str, NDArray[Any]]
     }
 
 
-def write_cluster_table(directory: Path, smoother: StructuralSmoother) -> None:
-    """Write the table of the clusters as csv."""
-    rows = cluster_table(smoother)
+def write_cluster_table(
+    directory: Path,
+    smoother: StructuralSmoother,
+    view: View | None = None,
+    class_names: Sequence[str] | None = None,
+) -> None:
+    """Write the table of the clusters as csv, with what distinguishes each."""
+    rows = cluster_table(smoother, class_names)
+    for row in rows:
+        found = distinctions_of(view, row["cluster"])
+        row["distinguished_by"] = "; ".join(
+            f"{d.feature} {d.condition} ({d.share:.0%} here, {d.elsewhere:.0%} "
+            "elsewhere)"
+            for d in found
+        )
     path = directory / "clusters.csv"
     with path.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.DictWriter(stream, fieldnames=list(rows[0]))

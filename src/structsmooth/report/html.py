@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import os
+from collections.abc import Sequence
 from importlib import resources
 from itertools import islice
 from pathlib import Path
@@ -18,7 +19,7 @@ from structsmooth.bayes_error.shrinkage import FEW_ROWS
 from structsmooth.errors import InvalidParameterError, missing_package
 from structsmooth.io.atomic import written_beside
 from structsmooth.report import words
-from structsmooth.report.build import build_report
+from structsmooth.report.build import build_report, names_of_classes
 from structsmooth.report.drawing import OTHER, class_colors, order_of_classes
 from structsmooth.report.model import Pairs, Report
 from structsmooth.report.rows import make_view
@@ -39,8 +40,8 @@ GRID = 4_000
 # The largest classes of a cluster, by which the filter finds it.
 MOST_MEMBERS = 20
 WITHOUT_ROWS = (
-    "The map and the most ambiguous samples are left out because they need the rows: "
-    "smoother.report(path, X, y)."
+    "The map, the most ambiguous samples and what distinguishes the clusters are left "
+    "out because they need the rows: smoother.report(path, X, y)."
 )
 
 
@@ -52,6 +53,7 @@ def report_of(
     *,
     images: Any = None,
     name: str = "data",
+    class_names: Sequence[str] | None = None,
 ) -> tuple[Path, Path]:
     """Write the report of a fitted smoother; see `StructuralSmoother.report`."""
     check_page_path(path)
@@ -59,9 +61,12 @@ def report_of(
         raise InvalidParameterError(
             "X and y must be given together, and images with them"
         )
+    names_of_classes(smoother.classes_, class_names)
     view = None if X is None or y is None else make_view(smoother, X, y, images)
     left_out = [WITHOUT_ROWS] if view is None else []
-    report = build_report(smoother, view, name=name, left_out=left_out)
+    report = build_report(
+        smoother, view, name=name, class_names=class_names, left_out=left_out
+    )
     return write_report(report, path)
 
 

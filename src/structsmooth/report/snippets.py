@@ -71,7 +71,8 @@ def _compare(words: list[str]) -> Snippet:
         title,
         "from structsmooth.compare import compare",
         "",
-        "print(compare(X, y, smoother=smoother))  # third argument: your classifier",
+        "classifier = None  # your own, or by default a logistic regression",
+        "print(compare(X, y, classifier, smoother=smoother))",
     )
 
 
@@ -107,8 +108,9 @@ def _train(smoother: StructuralSmoother, directory: str) -> tuple[Snippet, ...]:
             "from torch.utils.data import DataLoader",
             "from structsmooth.torch import SmoothedDataset, structural_cross_entropy",
             "",
+            f"strengths = {found}",
             "# dataset: pairs of inputs and class numbers, in the order of X",
-            f"smoothed = SmoothedDataset(dataset, {found})",
+            "smoothed = SmoothedDataset(dataset, strengths)",
             "for inputs, target, strength in DataLoader(smoothed, 64, shuffle=True):",
             "    loss = structural_cross_entropy(model(inputs), target, strength)",
         ]
@@ -117,8 +119,8 @@ def _train(smoother: StructuralSmoother, directory: str) -> tuple[Snippet, ...]:
             "import torch",
             "from torch.utils.data import DataLoader, TensorDataset",
             "",
-            f"target = torch.tensor({found}, dtype=torch.float32)",
-            "dataset = TensorDataset(inputs, target)  # inputs in the order of X",
+            f"soft_labels = torch.tensor({found}, dtype=torch.float32)",
+            "dataset = TensorDataset(inputs, soft_labels)  # inputs: X as a tensor",
             "for inputs, target in DataLoader(dataset, 64, shuffle=True):",
             "    loss = torch.nn.functional.cross_entropy(model(inputs), target)",
         ]
