@@ -25,12 +25,7 @@ from structsmooth.io.store import FILE_NAME, settings_of, versions
 from structsmooth.io.tables import Dataset
 from structsmooth.labels.forms import expand_rows, flip_labels
 from structsmooth.report import Report, build_report, make_view, write_report
-from structsmooth.report.build import (
-    distinctions_of,
-    most_first,
-    names_of_classes,
-    pairs_of,
-)
+from structsmooth.report.build import distinctions_of, most_first, pairs_of
 from structsmooth.report.html import check_page_path
 from structsmooth.report.pictures import image_layout
 from structsmooth.report.view import FILE_NAME as VIEW_NAME
@@ -61,8 +56,8 @@ def cluster_table(
     smoother: StructuralSmoother, class_names: Sequence[str] | None = None
 ) -> list[dict[str, Any]]:
     """Return one row for each cluster, those that are certainly hard first."""
+    names = smoother.classes_ if class_names is None else class_names
     rows = []
-    names = names_of_classes(smoother.classes_, class_names)
     little = says_little(smoother.cluster_bounds_)
     for cluster in order_of_regions(smoother.cluster_bounds_):
         bounds = smoother.cluster_bounds_[cluster]
@@ -89,15 +84,8 @@ def cluster_table(
     return rows
 
 
-def summarize(
-    smoother: StructuralSmoother,
-    notes: list[str],
-    class_names: Sequence[str] | None = None,
-) -> dict[str, Any]:
+def summarize(smoother: StructuralSmoother, notes: list[str]) -> dict[str, Any]:
     """Return the numbers, settings and versions of a fit, ready for JSON."""
-    named = {}
-    if class_names is not None:
-        named["class_names"] = names_of_classes(smoother.classes_, class_names)
     whole: BayesErrorBounds = smoother.bayes_error_bounds_
     n_classes = len(smoother.classes_)
     n_crossing = float(whole.crossing_counts.sum())
@@ -107,7 +95,6 @@ def summarize(
         "n_samples": whole.n_samples,
         "n_features": int(smoother.n_features_in_),
         "classes": smoother.classes_.tolist(),
-        **named,
         "n_clusters": len(smoother.strengths_),
         "n_clusters_merged": smoother.structure_.regions.n_merged,
         "alpha": smoother.alpha_,
@@ -239,7 +226,7 @@ def report_of_result(
         fit_versions=summary.get("versions"),
         left_out=left_out,
         command=[str(word) for word in summary.get("command", [])],
-        directory=str(directory),
+        directory=source.resolve().name,
     )
     return report, *write_report(report, page)
 
