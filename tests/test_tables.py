@@ -229,3 +229,44 @@ def test_out_of_core_in_python_names_all_columns_at_fault(files, table):
     with pytest.raises(ValueError, match=r"'a' is infinite.*'b' is inf.*--drop a,b"):
         fit_out_of_core(files / "bad.csv", files / "o", label="income")
     assert not list(files.glob("o*"))
+
+
+@pytest.mark.parametrize("name", ["t.csv", "parts"])
+def test_a_result_out_of_core_has_all_that_a_report_needs(files, name):
+    settings = {"label": "income", "smoother": StructuralSmoother(random_state=0)}
+    fit_out_of_core(files / name, files / "pieces", **settings)
+    run("fit", files / "t.csv", "--label", "income", "-o", files / "memory", "-q")
+    for file in ("view.npz", "clusters.csv", "soft_labels.npy"):
+        content = (files / "pieces" / file).read_bytes()
+        assert content == (files / "memory" / file).read_bytes(), file
+    found = json.loads(run("report", files / "pieces", "--json"))
+    report = json.loads((files / "pieces" / "report.json").read_text())
+    assert found["headline"] == report["verdict"]["headline"]
+    assert report["left_out"] == []
+    assert report["map"]["n_rows"] == 3000
+    assert report["samples"]
+
+
+def test_a_result_out_of_core_shows_pictures_and_class_names(tmp_path):
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 255, size=(600, 5, 5), dtype=np.uint8)
+    y = rng.integers(0, 2, 600)
+    np.save(tmp_path / "X.npy", images)
+    np.save(tmp_path / "other.npy", images[::-1])
+    for pictures in (None, tmp_path / "other.npy"):
+        fit_out_of_core(
+            tmp_path / "X.npy",
+            tmp_path / "o",
+            labels=y,
+            smoother=StructuralSmoother(random_state=0),
+            images=pictures,
+            class_names=["cats", "dogs"],
+        )
+        run("report", tmp_path / "o", "-q")
+        report = json.loads((tmp_path / "o" / "report.json").read_text())
+        assert [row["name"] for row in report["classes"]] == ["cats", "dogs"]
+        assert report["samples"][0]["picture"].startswith("data:image/png")
+    for wrong in ({"class_names": ["cats"]}, {"images": np.zeros((5, 5))}):
+        with pytest.raises(InvalidInputError, match="must"):
+            fit_out_of_core(tmp_path / "X.npy", tmp_path / "p", labels=y, **wrong)
+    assert not list(tmp_path.glob("p*"))

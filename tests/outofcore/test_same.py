@@ -247,6 +247,7 @@ def test_the_result_is_complete_and_the_spill_directory_gone(files, tmp_path):
         "soft_labels.npy",
         "strengths.npy",
         "summary.json",
+        "view.npz",
     ]
     soft = np.load(tmp_path / "o" / "soft_labels.npy")
     np.testing.assert_allclose(soft[np.arange(700), 1 - y], found.sample_strengths_)

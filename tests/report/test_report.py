@@ -1,6 +1,7 @@
 """The report: the page, its JSON file, the command and the method."""
 
 import base64
+import csv
 import hashlib
 import json
 import re
@@ -9,6 +10,7 @@ import sys
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_digits
 from typer.testing import CliRunner
@@ -16,6 +18,7 @@ from typer.testing import CliRunner
 from structsmooth import StructuralSmoother
 from structsmooth.cli import app
 from structsmooth.errors import InvalidInputError
+from structsmooth.io.results import write_cluster_table
 from structsmooth.report import build_report, make_view
 from structsmooth.report.html import page_data, render_html, safe_json
 
@@ -175,7 +178,7 @@ def test_a_report_without_rows_says_what_it_lacks(digits, tmp_path):
     smoother, _, _ = digits
     smoother.report(tmp_path / "r.html")
     page = Page((tmp_path / "r.html").read_text(encoding="utf-8"))
-    assert "The map and the most ambiguous samples are left out" in page.text
+    assert "The map, the most ambiguous samples and what" in page.text
     assert not [a for _, a in page.elements if a.get("id") in ("map", "samples")]
     found = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
     assert found["map"] is None
@@ -243,8 +246,14 @@ def test_wrong_arguments_get_one_sentence_and_no_file(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("names", [["a", "b"], "0123456789"])
+def test_class_names_that_are_too_few_or_no_list_are_refused(digits, tmp_path, names):
+    with pytest.raises(InvalidInputError, match="a name for each of the 10 classes"):
+        digits[0].report(tmp_path / "r.html", class_names=names)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_pointwise_sparse_and_odd_data_have_reports_too(overlapping, tmp_path):
-    import pandas as pd
     import scipy.sparse as sp
 
     X, y = overlapping
@@ -331,12 +340,58 @@ def test_the_command_writes_elsewhere_and_answers_machines(result, tmp_path):
     assert not (result / "report.html").exists()
 
 
-def test_results_of_earlier_versions_have_a_report_without_map(result):
+def test_a_result_without_view_has_a_report_that_says_why_there_is_no_map(result):
+    def sentence():
+        got = run_app(app, ["report", str(result)])
+        assert got.exit_code == 0
+        assert got.stderr.count("\n") == 1
+        assert "Fit again to see them" in (result / "report.html").read_text("utf-8")
+        return got.stderr
+
+    with np.load(result / "view.npz") as bundle:
+        older = {name: bundle[name] for name in ("rows", "classes", "n_rows")}
+    np.savez(result / "view.npz", **older)
+    assert "the view.npz of this result is of an earlier version" in sentence()
     (result / "view.npz").unlink()
-    got = run_app(app, ["report", str(result)])
-    assert got.exit_code == 0
-    assert "Fit again to see them" in got.stderr
-    assert "Fit again to see them" in (result / "report.html").read_text("utf-8")
+    assert "the view.npz of this result is gone" in sentence()
+    summary = json.loads((result / "summary.json").read_text("utf-8"))
+    summary["files"].remove("view.npz")
+    (result / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+    assert "because this result has no view.npz. Fit again" in sentence()
+
+
+def test_classes_are_called_by_the_names_that_a_result_has(result):
+    names = [f"number {k}" for k in range(10)]
+    summary = json.loads((result / "summary.json").read_text("utf-8"))
+    for given in (names, names[:9]):
+        summary["class_names"] = given
+        (result / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+        got = run_app(app, ["report", str(result)])
+        assert got.exit_code == (0 if given == names else 2)
+    assert "a name for each of the 10 classes" in got.stderr
+    found = json.loads((result / "report.json").read_text("utf-8"))
+    assert [row["name"] for row in found["classes"]] == names
+    assert [row["label"] for row in found["classes"]] == [str(k) for k in range(10)]
+    assert "“number " in found["clusters"][0]["classes"]
+    advice = " ".join(found["verdict"]["advice"])
+    assert re.search(r"overlaps most is number \d and number \d ", advice)
+
+
+def test_the_table_of_clusters_says_what_distinguishes_them(tmp_path, rng):
+    y = np.repeat([0, 1], 200)
+    frame = pd.DataFrame({"age": np.arange(400.0) / 8, "noise": rng.normal(size=400)})
+    smoother = StructuralSmoother(n_clusters=2, random_state=0).fit(frame, y)
+    view = make_view(smoother, frame, y)
+    write_cluster_table(tmp_path, smoother, view, ["no", "yes"])
+    with (tmp_path / "clusters.csv").open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    said = [row["distinguished_by"] for row in rows]
+    assert all(text.endswith(" (100% here, 0% elsewhere)") for text in said)
+    assert {text[:9] for text in said} == {"age up to", "age at le"}
+    assert {row["classes"][:3].strip() for row in rows} == {"no", "yes"}
+    write_cluster_table(tmp_path, smoother)
+    text = (tmp_path / "clusters.csv").read_text("utf-8")
+    assert text.splitlines()[0].endswith(",says_little,distinguished_by")
 
 
 def test_a_new_fit_takes_the_report_of_the_old_one_away(result, tmp_path):

@@ -11,7 +11,7 @@ from PIL import Image
 
 from structsmooth import StructuralSmoother, shrink_bounds
 from structsmooth.bayes_error.suspects import Suspects
-from structsmooth.errors import FileFormatError, InvalidInputError
+from structsmooth.errors import InvalidInputError
 from structsmooth.report import build_report, make_view
 from structsmooth.report.checks import make_checks
 from structsmooth.report.html import pair_rows
@@ -21,7 +21,6 @@ from structsmooth.report.pictures import (
     make_pictures,
     png_uri,
 )
-from structsmooth.report.view import load_view, save_view
 from structsmooth.report.words import (
     listed,
     number,
@@ -89,132 +88,6 @@ def test_images_that_are_none_or_too_few_are_refused():
         check_images(np.zeros((5, 8, 8)), 6)
 
 
-@pytest.fixture
-def seen(overlapping):
-    X, y = overlapping
-    smoother = StructuralSmoother(random_state=0).fit(X, y)
-    return smoother, make_view(smoother, X, y, np.zeros((400, 4, 4))), X, y
-
-
-def test_the_view_holds_all_rows_of_small_data(seen):
-    smoother, view, X, y = seen
-    assert (view.n_rows, view.n_looked_at, len(view.rows)) == (400, 400, 400)
-    np.testing.assert_array_equal(view.positions, X)
-    np.testing.assert_array_equal(view.classes, y)
-    np.testing.assert_array_equal(view.clusters, smoother.cluster_labels_)
-    assert (view.duplicate_share, view.conflict_share) == (0.0, 0.0)
-
-
-def test_ambiguous_rows_lie_where_the_classes_overlap(seen):
-    smoother, view, X, y = seen
-    assert len(view.ambiguous)
-    for place, row in enumerate(view.ambiguous):
-        assert np.linalg.norm(X[row]) < 8.0  # the one group that mixes the classes
-        inside = np.flatnonzero(
-            smoother.cluster_labels_ == smoother.cluster_labels_[row]
-        )
-        gaps = np.linalg.norm(X[inside] - X[row], axis=1)
-        nearest = inside[np.argsort(gaps)][1:11]
-        assert view.ambiguous_neighbors[place].tolist() == y[nearest].tolist()
-        ones = y[np.append(nearest, row)].sum()
-        assert view.ambiguity[place] == pytest.approx(ones * (11 - ones) / 55)
-
-
-def test_the_most_ambiguous_rows_of_each_cluster_are_kept(seen):
-    smoother, view, X, y = seen
-    for cluster in range(len(smoother.strengths_)):
-        inside = np.flatnonzero(smoother.cluster_labels_ == cluster)
-        gaps = np.linalg.norm(X[inside][:, np.newaxis] - X[inside], axis=2)
-        near = np.argsort(gaps, axis=1)[:, :11]  # each row and its neighbors
-        ones = y[inside][near].sum(axis=1)
-        own = ones * (11 - ones) / 55
-        around = own[near].mean(axis=1)[own > 0]
-        kept = view.ambiguous_clusters == cluster
-        most = np.sort(around)[::-1][:8]
-        np.testing.assert_allclose(view.ambiguity_around[kept], most)
-    assert (np.diff(view.ambiguity_around) <= 1e-9).all()
-
-
-def test_large_data_are_sampled_and_the_view_says_so(overlapping, monkeypatch):
-    X, y = overlapping
-    smoother = StructuralSmoother(random_state=0).fit(X, y)
-    monkeypatch.setattr("structsmooth.report.view.MOST_ROWS", 100)
-    monkeypatch.setattr("structsmooth.report.view.MOST_ON_MAP", 30)
-    view = make_view(smoother, X, y)
-    assert (view.n_rows, view.n_looked_at, len(view.rows)) == (400, 100, 30)
-    np.testing.assert_array_equal(view.positions, X[view.rows])
-    np.testing.assert_array_equal(view.classes, y[view.rows])
-
-
-def test_equal_rows_are_found_with_and_without_equal_labels(overlapping):
-    X, y = overlapping
-    X[0] = 0.0
-    X[1], X[200] = -X[0], X[3]  # one pair of equal label, one of different
-    smoother = StructuralSmoother(random_state=0).fit(X, y)
-    view = make_view(smoother, X, y)
-    assert view.duplicate_share == pytest.approx(4 / 400)
-    assert view.conflict_share == pytest.approx(2 / 400)
-
-
-def test_only_so_many_pictures_are_taken_those_of_the_most_ambiguous(seen, monkeypatch):
-    smoother, _, X, y = seen
-    monkeypatch.setattr("structsmooth.report.view.MOST_PICTURES", 3)
-    images = np.broadcast_to(np.arange(400, dtype=np.uint8)[:, None, None], (400, 4, 4))
-    few = make_view(smoother, X, y, images)
-    assert len(few.ambiguous) > 3
-    assert few.picture_of.tolist()[:4] == [0, 1, 2, -1]
-    assert len(few.pictures) == 3
-    for picture, row in zip(few.pictures, few.ambiguous, strict=False):
-        assert (picture == row % 256).all()
-
-
-def test_a_view_of_an_earlier_version_counts_as_none(seen, tmp_path):
-    save_view(seen[1], tmp_path / "view.npz")
-    with np.load(tmp_path / "view.npz") as bundle:
-        arrays = dict(bundle)
-    del arrays["n_unranked"], arrays["ambiguity_around"]
-    np.savez(tmp_path / "view.npz", **arrays)
-    assert load_view(tmp_path / "view.npz", 2, len(seen[0].strengths_)) is None
-
-
-def test_a_view_comes_back_from_its_file(seen, tmp_path):
-    _, view, _, _ = seen
-    save_view(view, tmp_path / "view.npz")
-    loaded = load_view(tmp_path / "view.npz", 2, len(seen[0].strengths_))
-    for field in dataclasses.fields(view):
-        np.testing.assert_allclose(
-            getattr(loaded, field.name), getattr(view, field.name), rtol=1e-6
-        )
-    assert load_view(tmp_path / "none.npz", 2, 2) is None
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("classes", 7),
-        ("clusters", -1),
-        ("rows", 400),
-        ("ambiguous_neighbors", 2),
-        ("picture_of", 10_000),
-        ("positions", np.nan),
-    ],
-)
-def test_a_view_with_numbers_out_of_range_is_refused(seen, tmp_path, name, value):
-    smoother, view, _, _ = seen
-    array = getattr(view, name).copy()
-    array.flat[0] = value
-    save_view(dataclasses.replace(view, **{name: array}), tmp_path / "view.npz")
-    with pytest.raises(FileFormatError, match=r"view\.npz is damaged"):
-        load_view(tmp_path / "view.npz", 2, len(smoother.strengths_))
-
-
-def test_a_view_that_is_no_npz_file_is_refused(tmp_path):
-    for content in (b"", b"nothing", b"PK\x03\x04nothing"):
-        (tmp_path / "view.npz").write_bytes(content)
-        with pytest.raises(FileFormatError, match="damaged"):
-            load_view(tmp_path / "view.npz", 2, 2)
-
-
 def bounds(
     n_samples=100,
     counts=(50, 50),
@@ -260,7 +133,8 @@ def check(key, smoother, view=None, shrinkage=None):
     if shrinkage is None:
         factors = np.ones(len(smoother.cluster_bounds_))
         shrinkage = SimpleNamespace(spread=0.1, p_value=0.01, factors=factors)
-    checks = make_checks(smoother, view, shrinkage)
+    names = [str(label) for label in smoother.classes_]
+    checks = make_checks(smoother, view, shrinkage, names)
     return next(found for found in checks if found.key == key)
 
 
@@ -404,15 +278,22 @@ def test_the_verdict_says_estimated_and_promises_nothing(seen):
     assert verdict.has_structure
 
 
-def test_without_structure_the_verdict_is_uniform_smoothing(rng):
+def test_without_structure_the_verdict_is_not_structural_smoothing(rng):
     X, y = rng.normal(size=(800, 20)), rng.integers(0, 2, 800)
     smoother = StructuralSmoother(random_state=0, n_clusters=8).fit(X, y)
     verdict = build_report(smoother, None).verdict
     assert not verdict.has_structure
-    assert verdict.level == "mixed"
+    assert (verdict.level, verdict.answer) == ("mixed", "none")
     assert "uniform smoothing would do as well" in verdict.smoothing
-    assert verdict.advice[0].startswith("Start from your framework's label_smoothing=")
+    assert verdict.advice[0].startswith("Do not smooth yet")
     assert "HIGGS" in verdict.reach  # in many dimensions the estimate is too high
+    # If the classes overlap everywhere alike, but not fully, uniform smoothing may do.
+    y = np.where(rng.random(800) < 0.15, 1 - (X[:, 0] > 0), X[:, 0] > 0)
+    far = 9.0 * np.sign(X[:, :1]) + rng.normal(size=(800, 1))
+    smoother.set_params(n_clusters=4).fit(far, y)
+    verdict = build_report(smoother, None).verdict
+    assert (verdict.has_structure, verdict.answer) == (False, "uniform")
+    assert verdict.advice[0].startswith("Start from your framework's label_smoothing=")
 
 
 def test_classes_that_lie_apart_put_nothing_out_of_reach(rng):
@@ -425,8 +306,39 @@ def test_classes_that_lie_apart_put_nothing_out_of_reach(rng):
     assert "no accuracy is out of reach" in verdict.reach
     assert "not smoothed at all" in verdict.smoothing
     smoother.set_params(alpha=0.1)
-    verdict = build_report(smoother.fit(X, y), None).verdict
-    assert "this is uniform smoothing" in verdict.smoothing
+    uniform = build_report(smoother.fit(X, y), None).verdict
+    assert "this is uniform smoothing" in uniform.smoothing
+    for found in (verdict, uniform):
+        assert found.answer == "none"
+        assert found.advice[0].startswith("Do not smooth: the classes hardly overlap")
+        assert not any("uniform" in sentence for sentence in found.advice)
+
+
+def test_what_to_smooth_with_follows_one_rule(seen):
+    smoother, view, X, y = seen
+    report = build_report(smoother, view)
+    assert (report.verdict.level, report.verdict.answer) == ("clear", "structural")
+    none = StructuralSmoother(alpha=0.0, random_state=0).fit(X, y)
+    found = build_report(none, view).verdict
+    assert (found.answer, found.advice[0]) == (
+        "none",
+        "Do not smooth: alpha is 0, so the labels stay as they are. Train as usual.",
+    )
+
+
+def test_the_cluster_that_is_certainly_hard_is_described(seen):
+    smoother, _, X, y = seen
+    view = make_view(smoother, X, y)
+    report = build_report(smoother, view)
+    first = report.clusters[0]
+    assert first.differs
+    assert len(first.distinctions) == 2
+    assert f"is cluster {first.cluster}, with" in report.verdict.hardest
+    for distinction in first.distinctions:
+        assert str(distinction) in report.verdict.hardest
+    assert "What distinguishes it" not in build_report(smoother, None).verdict.hardest
+    noise = StructuralSmoother(n_clusters=1, random_state=0).fit(X, y)
+    assert build_report(noise, view).verdict.hardest == ""
 
 
 def test_around_points_halves_of_the_labels_decide_what_is_noise(overlapping):

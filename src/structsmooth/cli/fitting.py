@@ -172,6 +172,7 @@ def fit(
             smoother=smoother,
             max_memory=max_memory,
             spill=spill,
+            images=images,
             **shown,
         )
     _print_result(read_summary(output), smoother, output, as_json, quiet)
@@ -217,7 +218,11 @@ def _fit_in_memory(
     coded = smoother.encode(dataset.y, len(dataset.X))
     view = results.view_of_dataset(smoother, dataset, images)
     write_files = partial(
-        results.write_fitted, smoother=smoother, coded=coded, view=view
+        results.write_fitted,
+        smoother=smoother,
+        coded=coded,
+        view=view,
+        class_names=summary["class_names"],
     )
     summary = results.write_results(output, summary, write_files)
     _print_result(summary, smoother, output, as_json, quiet)

@@ -29,7 +29,7 @@ from structsmooth.io.store import FILE_NAME, settings_of, versions
 from structsmooth.io.tables import Dataset
 from structsmooth.labels.forms import expand_rows, flip_labels
 from structsmooth.report import Report, build_report, make_view, write_report
-from structsmooth.report.build import most_first, pairs_of
+from structsmooth.report.build import distinctions_of, most_first, pairs_of
 from structsmooth.report.html import check_page_path
 from structsmooth.report.pictures import image_layout
 from structsmooth.report.view import FILE_NAME as VIEW_NAME
@@ -49,9 +49,8 @@ OF_EARLIER_FITS = {
     "report.json",
 }
 WITHOUT_VIEW = (
-    f"The map and the most ambiguous samples are left out: this result has no "
-    f"{VIEW_NAME}, or an older one; it was written by an earlier version. Fit again to "
-    "see them."
+    "The map, the most ambiguous samples and what distinguishes the clusters are left "
+    "out, because {}. Fit again to see them."
 )
 # In bytes, as float32; larger soft labels are left to `structsmooth labels`.
 LARGEST_SOFT_LABELS = 2 * 1024**3
@@ -99,13 +98,6 @@ def summarize(
 
     ``class_names`` are shown for the sorted labels, and ``command`` is what was typed.
     """
-    if class_names is None:
-        class_names = [str(label) for label in smoother.classes_.tolist()]
-    elif len(class_names) != len(smoother.classes_):
-        raise InvalidParameterError(
-            f"class_names must name {len(smoother.classes_)} classes, in the order of "
-            f"the sorted labels, got {len(class_names)} names"
-        )
     whole: BayesErrorBounds = smoother.bayes_error_bounds_
     n_classes = len(smoother.classes_)
     n_crossing = float(whole.crossing_counts.sum())
@@ -124,7 +116,7 @@ def summarize(
         "n_features": int(smoother.n_features_in_),
         **table,
         "classes": smoother.classes_.tolist(),
-        "class_names": list(class_names),
+        "class_names": names_of_classes(smoother.classes_, class_names),
         "n_clusters": len(smoother.strengths_),
         "n_clusters_merged": smoother.structure_.regions.n_merged,
         "alpha": smoother.alpha_,
@@ -160,6 +152,16 @@ def summarize(
         "command": list(command),
         "versions": versions(),
     }
+
+
+def names_of_classes(classes: NDArray[Any], given: Sequence[str] | None) -> list[str]:
+    """Return what to call the classes: the names given, or their labels."""
+    if given is not None and len(given) != len(classes):
+        raise InvalidParameterError(
+            f"class_names must name {len(classes)} classes, in the order of the sorted "
+            f"labels, got {len(given)} names"
+        )
+    return [str(name) for name in (classes.tolist() if given is None else given)]
 
 
 def write_results(
@@ -240,13 +242,24 @@ def report_of_result(
     view = load_view(
         source / VIEW_NAME, len(smoother.classes_), len(smoother.strengths_)
     )
+    left_out = []
+    if view is None:
+        reason = f"this result has no {VIEW_NAME}"
+        if (source / VIEW_NAME).exists():
+            reason = f"the {VIEW_NAME} of this result is of an earlier version"
+        elif VIEW_NAME in summary.get("files", []):
+            reason = f"the {VIEW_NAME} of this result is gone"
+        left_out = [WITHOUT_VIEW.format(reason)]
     report = build_report(
         smoother,
         view,
         name=str(summary.get("data", source.name)),
+        class_names=summary.get("class_names"),
         notes=[str(note) for note in summary.get("notes", [])],
         fit_versions=summary.get("versions"),
-        left_out=[WITHOUT_VIEW] if view is None else [],
+        left_out=left_out,
+        command=[str(word) for word in summary.get("command", [])],
+        directory=source.resolve().name,
     )
     return report, *write_report(report, page)
 
@@ -256,6 +269,7 @@ def write_fitted(
     smoother: StructuralSmoother,
     coded: NDArray[np.int64],
     view: View,
+    class_names: Sequence[str] | None = None,
 ) -> None:
     """Write all files of a fit in memory but the summary."""
     np.save(directory / "labels.npy", coded)
@@ -266,7 +280,7 @@ def write_fitted(
     if smoother.suspects_:
         columns = suspect_columns(smoother.suspects_, smoother.classes_[coded])
         write_columns(directory / SUSPECTS, columns)
-    write_cluster_table(directory, smoother)
+    write_cluster_table(directory, smoother, view, class_names)
     smoother.save(directory / FILE_NAME)
     save_view(view, directory / VIEW_NAME)
 
@@ -281,9 +295,21 @@ def suspect_columns(suspects: Suspects, y: ArrayLike) -> dict[str, NDArray[Any]]
     }
 
 
-def write_cluster_table(directory: Path, smoother: StructuralSmoother) -> None:
-    """Write the table of the clusters as csv."""
-    rows = cluster_table(smoother)
+def write_cluster_table(
+    directory: Path,
+    smoother: StructuralSmoother,
+    view: View | None = None,
+    class_names: Sequence[str] | None = None,
+) -> None:
+    """Write the table of the clusters as csv, with what distinguishes each."""
+    rows = cluster_table(smoother, class_names)
+    for row in rows:
+        found = distinctions_of(view, row["cluster"])
+        row["distinguished_by"] = "; ".join(
+            f"{d.feature} {d.condition} ({d.share:.0%} here, {d.elsewhere:.0%} "
+            "elsewhere)"
+            for d in found
+        )
     path = directory / "clusters.csv"
     with path.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.DictWriter(stream, fieldnames=list(rows[0]))

@@ -30,7 +30,10 @@ from structsmooth.outofcore import stages
 from structsmooth.outofcore.plan import Plan, Request, memory_limit, peak_memory
 from structsmooth.outofcore.sources import ROWS, Labels, Rows, open_data
 from structsmooth.outofcore.spill import Spill
+from structsmooth.outofcore.view import images_of, look_at_rows, view_of_source
 from structsmooth.reduce import is_transformer, reduce_linearly
+from structsmooth.report.view import FILE_NAME as VIEW_NAME
+from structsmooth.report.view import View, save_view
 from structsmooth.settings import check_settings
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.structure import Structure
@@ -54,6 +57,7 @@ def fit_out_of_core(
     smoother: StructuralSmoother | None = None,
     max_memory: int | str | None = None,
     spill: str | PathLike[str] | None = None,
+    images: Any = None,
     class_names: Sequence[str] | None = None,
     command: Sequence[str] = (),
 ) -> StructuralSmoother:
@@ -89,6 +93,9 @@ def fit_out_of_core(
     spill : path-like, optional
         Directory for what does not fit into memory, deleted at the end. By default
         ``output`` with ".spill" added.
+    images : path-like or array, optional
+        Pictures of the rows for the report, as for `StructuralSmoother.report`: an
+        array or a npy file.
     class_names : sequence of str, optional
         What tables and reports call the classes, in the order of the sorted labels.
     command : sequence of str
@@ -128,7 +135,9 @@ def fit_out_of_core(
     ):
         warnings.simplefilter("always")
         try:
-            coded_labels = _fit(smoother, request, limit, store, progress)
+            labels, view = _fit(
+                smoother, request, limit, store, progress, images, class_names
+            )
         except (ValueError, ImportError):
             # Data, settings or packages must change, so nothing can be resumed, unless
             # the clusters are found: then the memory limit may be what must change.
@@ -142,7 +151,7 @@ def fit_out_of_core(
                 "data": request.name,
                 **results.summarize(smoother, notes, class_names, command),
             }
-            write_result(smoother, target, store, coded_labels, limit, summary)
+            write_result(smoother, target, store, labels, limit, summary, view)
         store.remove()
     for note in caught:
         warnings.warn(note.message, stacklevel=2)
@@ -171,11 +180,15 @@ def _fit(
     limit: int,
     spill: Spill,
     progress: Progress,
-) -> Labels:
+    images: Any,
+    class_names: Sequence[str] | None,
+) -> tuple[Labels, View]:
     """Fit the smoother; what needs the rows is done once and kept on disk."""
     with progress.stage("read"):
         source, labels = open_data(request, spill)
     check_label_structure(labels.classes, labels.counts)
+    results.names_of_classes(labels.classes, class_names)
+    pictures = images_of(source, images)
     n_rows, n_classes = source.n_rows, len(labels.classes)
     settings = smoother.get_params(deep=False)
     check_settings(settings, n_classes, (n_rows, source.n_features))
@@ -218,6 +231,8 @@ def _fit(
     at_once = rows.plan.trees_at_once(
         region_sizes.tolist(), rows.width, rows.dtype.itemsize, n_jobs
     )
+    with progress.stage("look at rows"):
+        kept = look_at_rows(source, labels, rows.plan, spill)
     with progress.stage("sort", rows.n_pieces) as stage:
         if not spill.has(stages.SORTED_ROWS):
             stages.sort_rows(spill, rows, labels, regions, region_sizes, stage)
@@ -248,7 +263,7 @@ def _fit(
         ),
         feature_names=names,
     )
-    return labels
+    return labels, view_of_source(smoother, source, kept, pictures)
 
 
 def write_result(
@@ -258,6 +273,7 @@ def write_result(
     labels: Labels,
     limit: int,
     summary: dict[str, Any],
+    view: View,
 ) -> None:
     """Write the result directory, and let the smoother map its files."""
 
@@ -266,7 +282,8 @@ def write_result(
         _map_rows(smoother, directory)
         smoother.save(directory / FILE_NAME)
         _map_rows(smoother, None)  # some systems cannot move a mapped file
-        results.write_cluster_table(directory, smoother)
+        results.write_cluster_table(directory, smoother, view, summary["class_names"])
+        save_view(view, directory / VIEW_NAME)
         summary["memory"] = {"limit": limit, "peak": peak_memory()}
 
     results.write_results(target, summary, write_files)

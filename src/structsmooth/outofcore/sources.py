@@ -46,10 +46,15 @@ class ArraySource:
         first = self.read(0, 1)
         self.n_rows, self.n_features = len(self._open()), first.shape[1]
         self.dtype = first.dtype
+        self.sample_shape = tuple(self._open().shape[1:])
 
     def _open(self) -> Any:
         path = self._path
         return self._array if path is None else np.atleast_1d(read_npy(path))
+
+    def samples(self) -> Any:
+        """Return all samples, in the shape that they have in the data."""
+        return self._open()
 
     def _copy(self, start: int, stop: int) -> NDArray[Any]:
         whole = self._open()
@@ -95,19 +100,21 @@ class TableSource:
         self.encoding = encoding_from_arrays(kept)
         self.n_features = self.encoding.n_features
 
-    def rows(self, start: int, stop: int) -> Table:
+    def values(self, start: int, stop: int) -> NDArray[np.float64]:
         """Return some rows as they are in the table."""
-        n_columns = len(self._table.names)
-        values = self._spill.read(ROWS, self.dtype, start, stop, n_columns)
+        return self._spill.read(ROWS, self.dtype, start, stop, len(self._table.names))
+
+    def table_of(self, values: NDArray[np.float64]) -> Table:
+        """Return the table with these rows."""
         return replace(self._table, values=values)
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Return the features of some rows."""
-        return self.encoding.transform(self.rows(start, stop))
+        return self.encoding.transform(self.table_of(self.values(start, stop)))
 
     def _blocks(self) -> Iterator[NDArray[np.float64]]:
         for start in range(0, self.n_rows, TABLE_ROWS):
-            yield self.rows(start, min(start + TABLE_ROWS, self.n_rows)).values
+            yield self.values(start, min(start + TABLE_ROWS, self.n_rows))
 
 
 Source = ArraySource | TableSource

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from structsmooth.bayes_error.crossing import MANY_TIES
@@ -32,23 +34,32 @@ TITLES = {
     "mean": "Is the mean strength equal to alpha?",
     "box": "Are all strengths inside their limits?",
 }
-Answer = tuple[str, ...]  # the status, what was found, and perhaps advice
+# The status, what was found, and perhaps advice; nothing if nobody can tell.
+Answer = tuple[str, ...]
 
 
 def make_checks(
-    smoother: StructuralSmoother, view: View | None, shrinkage: Shrinkage
+    smoother: StructuralSmoother,
+    view: View | None,
+    shrinkage: Shrinkage,
+    names: Sequence[str],
 ) -> tuple[Check, ...]:
-    """Answer every question that applies; ``shrinkage`` is that of the clusters."""
+    """Answer every question that applies.
+
+    ``shrinkage`` is that of the clusters, ``names`` are those of the classes.
+    """
     answers = {
         "noise": _noise(smoother, shrinkage),
         "dimensions": _dimensions(smoother),
         "saturation": _saturation(smoother),
         "tiny-clusters": _tiny_clusters(smoother),
         "one-class-clusters": _one_class_clusters(smoother),
-        "rare-classes": _rare_classes(smoother),
+        "rare-classes": _rare_classes(smoother, names),
         "suspects": None if smoother.suspects_ is None else _suspects(smoother),
         "ties": _ties(smoother),
-        "duplicates": None if view is None else _duplicates(view),
+        "duplicates": _duplicates(view)
+        if view is not None and view.n_compared
+        else None,
         "mean": _mean(smoother),
         "box": _box(smoother),
     }
@@ -198,16 +209,16 @@ def _one_class_clusters(smoother: StructuralSmoother) -> Answer:
     return PASS, found + " That is as it should be."
 
 
-def _rare_classes(smoother: StructuralSmoother) -> Answer:
+def _rare_classes(smoother: StructuralSmoother, names: Sequence[str]) -> Answer:
     counts = smoother.bayes_error_bounds_.class_counts
     rare = np.flatnonzero(counts < RARE_CLASS)
     if not len(rare):
         return PASS, f"The smallest has {plural(int(counts.min()), 'row')}."
-    names = listed([short(str(name)) for name in smoother.classes_[rare].tolist()])
+    rare_names = listed([short(names[k]) for k in rare.tolist()])
     return (
         WARN,
         f"{plural(len(rare), 'class has', 'classes have')} fewer than {RARE_CLASS} "
-        f"rows: {names}.",
+        f"rows: {rare_names}.",
         "Collect more rows of the rare classes, or merge them with others: so few rows "
         "say little about where a class overlaps with others.",
     )
@@ -245,9 +256,11 @@ def _ties(smoother: StructuralSmoother) -> Answer:
 
 
 def _duplicates(view: View) -> Answer:
+    if not view.n_compared:
+        return ()
     among = ""
-    if view.n_looked_at != view.n_rows:
-        among = f" among {number(view.n_looked_at)} rows chosen at random"
+    if view.n_compared != view.n_rows:
+        among = f" among {number(view.n_compared)} rows chosen at random"
     if view.duplicate_share == 0.0:
         return PASS, f"No two rows are equal{among}."
     found = (

@@ -60,8 +60,17 @@ def place_rows(
     n_rows = _num_samples(X)
     classes = np.full(n_rows, UNKNOWN) if y is None else smoother.encode(y, n_rows)
     rows = draw_rows(n_rows, most)
-    given = _safe_indexing(X.tocsr() if sp.issparse(X) else X, rows)
-    given = smoother.check_rows(given)
+    return place_chosen(smoother, rows, take_rows(X, rows), classes[rows])
+
+
+def place_chosen(
+    smoother: StructuralSmoother,
+    rows: NDArray[np.int64],
+    X: Any,
+    classes: NDArray[np.int64],
+) -> Placed:
+    """Place rows with these numbers, features and classes."""
+    given = smoother.check_rows(X)
     structure, decision = smoother.structure_, smoother.decision_
     features = structure.reduction.transform(given)
     place = structure.place(given, smoother.n_jobs)
@@ -71,12 +80,17 @@ def place_rows(
         given=given,
         features=features,
         positions=positions,
-        classes=classes[rows],
+        classes=classes,
         clusters=place.clusters,
         errors=decision.bayes_error_at(structure, place),
         strengths=decision.at(structure, place),
         variance_shown=variance_shown,
     )
+
+
+def take_rows(X: Any, rows: NDArray[np.int64]) -> Any:
+    """Return some rows of an array, a sparse matrix or a table."""
+    return _safe_indexing(X.tocsr() if sp.issparse(X) else X, rows)
 
 
 def project(

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import os
+from collections.abc import Sequence
 from importlib import resources
 from itertools import islice
 from pathlib import Path
@@ -18,14 +19,17 @@ from structsmooth.bayes_error.shrinkage import FEW_ROWS
 from structsmooth.errors import InvalidParameterError, missing_package
 from structsmooth.io.atomic import written_beside
 from structsmooth.report import words
-from structsmooth.report.build import build_report
+from structsmooth.report.build import build_report, names_of_classes
 from structsmooth.report.drawing import OTHER, class_colors, order_of_classes
 from structsmooth.report.model import Pairs, Report
-from structsmooth.report.view import make_view
+from structsmooth.report.rows import make_view
 from structsmooth.report.words import short
 from structsmooth.smoother import StructuralSmoother
 
-SCRIPTS = ("core.js", "map.js", "strengths.js", "overlap.js", "table.js", "samples.js")
+SCRIPTS = (
+    *("core.js", "map.js", "strengths.js", "overlap.js", "table.js", "samples.js"),
+    "snippets.js",
+)
 FILTERS = ("number", "percent", "plural", "points", "strength")  # of words.py
 # The heat map shows at most this many classes, those that overlap most.
 HEAT_CLASSES = 100
@@ -34,13 +38,18 @@ MOST_PAIRS = 20_000
 # Clusters and ambiguous samples on the page; the JSON file has all of them.
 MOST_CLUSTERS = 500
 MOST_SAMPLES = 1_500
+# Values of a row that are shown at first, bytes of all values on the page, and how
+# unusual a value stands out.
+FIRST_VALUES = 6
+VALUE_BYTES = 400_000
+UNUSUAL = 2.0
 # Positions on the map are whole numbers up to this.
 GRID = 4_000
 # The largest classes of a cluster, by which the filter finds it.
 MOST_MEMBERS = 20
 WITHOUT_ROWS = (
-    "The map and the most ambiguous samples are left out because they need the rows: "
-    "smoother.report(path, X, y)."
+    "The map, the most ambiguous samples and what distinguishes the clusters are left "
+    "out because they need the rows: smoother.report(path, X, y)."
 )
 
 
@@ -52,6 +61,7 @@ def report_of(
     *,
     images: Any = None,
     name: str = "data",
+    class_names: Sequence[str] | None = None,
 ) -> tuple[Path, Path]:
     """Write the report of a fitted smoother; see `StructuralSmoother.report`."""
     check_page_path(path)
@@ -59,9 +69,12 @@ def report_of(
         raise InvalidParameterError(
             "X and y must be given together, and images with them"
         )
+    names_of_classes(smoother.classes_, class_names)
     view = None if X is None or y is None else make_view(smoother, X, y, images)
     left_out = [WITHOUT_ROWS] if view is None else []
-    report = build_report(smoother, view, name=name, left_out=left_out)
+    report = build_report(
+        smoother, view, name=name, class_names=class_names, left_out=left_out
+    )
     return write_report(report, path)
 
 
@@ -114,6 +127,8 @@ def render_html(report: Report) -> str:
         clusters=report.clusters[:MOST_CLUSTERS],
         few_rows=FEW_ROWS,
         pairs=pair_rows(report),
+        distinctions=any(row.distinctions for row in report.clusters[:MOST_CLUSTERS]),
+        values=any(sample["values"] for sample in report.samples),
         style=Markup(_asset("style.css")),  # noqa: S704
         script=Markup(script),  # noqa: S704
         script_hash="sha256-" + base64.b64encode(digest).decode(),
@@ -158,6 +173,11 @@ def page_data(report: Report) -> dict[str, Any]:
     heat = _heat_classes(report.pairs, crossing)
     n_pairs = MOST_PAIRS // max(1, len(clusters))  # of each cluster
     samples = (sample for sample in report.samples if sample["cluster"] in shown)
+    values = _ValueTable()
+    rows = {
+        "suspects": [values.compact(row) for row in report.suspects],
+        "samples": [values.compact(row) for row in islice(samples, MOST_SAMPLES)],
+    }
     return {
         "classes": [short(row.name) for row in report.classes],
         "sizes": [row.size for row in report.classes],
@@ -181,6 +201,7 @@ def page_data(report: Report) -> dict[str, Any]:
                 "strength": round(row.strength, 4),
                 "range": [round(end, 4) for end in row.strength_range],
                 "classes": row.classes,
+                "distinctions": [str(found) for found in row.distinctions],
                 "little": row.says_little,
                 "members": [number for number, _ in row.members[:MOST_MEMBERS]],
                 "pairs": _pairs_among(row.pairs, heat, n_pairs),
@@ -188,8 +209,43 @@ def page_data(report: Report) -> dict[str, Any]:
             for row in clusters
         ],
         "map": None if report.map is None else _map_data(report.map),
-        "samples": list(islice(samples, MOST_SAMPLES)),
+        **rows,
+        "firstValues": FIRST_VALUES,
+        "features": list(values.features),
+        "texts": list(values.texts),
     }
+
+
+class _ValueTable:
+    """Values of rows as numbers of features and texts, until there is no more room."""
+
+    def __init__(self) -> None:
+        self.features: dict[str, int] = {}
+        self.texts: dict[str, int] = {}
+        self._n_bytes = 0
+
+    def compact(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Return a row with fewer values, as numbers, or with none.
+
+        They are numbers of the feature, of its value and of what is usual; the first
+        ones, ``unusual`` of them, stand out.
+        """
+        most = FIRST_VALUES if 2 * self._n_bytes > VALUE_BYTES else len(row["values"])
+        numbers: list[int] = []
+        if self._n_bytes < VALUE_BYTES:
+            for value in row["values"][:most]:
+                numbers.append(self._number(self.features, short(value["feature"])))
+                numbers.append(self._number(self.texts, value["value"]))
+                numbers.append(self._number(self.texts, value["middle"]))
+        unusual = sum(value["distance"] >= UNUSUAL for value in row["values"])
+        return {**row, "values": numbers, "unusual": unusual}
+
+    def _number(self, known: dict[str, int], text: str) -> int:
+        if text not in known:
+            self._n_bytes += len(json.dumps(text))
+            known[text] = len(known)
+        self._n_bytes += 6
+        return known[text]
 
 
 def _heat_classes(pairs: Pairs, crossing: NDArray[np.float64]) -> list[int]:

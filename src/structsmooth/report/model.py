@@ -10,6 +10,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from structsmooth.report.words import percent, short
+
 PASS, WARN, FAIL = "pass", "warn", "fail"
 
 Pairs = tuple[tuple[int, int, float], ...]  # two classes and the edges between them
@@ -28,10 +30,20 @@ class Check:
 
 
 @dataclass(frozen=True)
+class Snippet:
+    """Lines to paste into a shell or a program."""
+
+    title: str
+    language: str  # "shell" or "python"
+    code: str
+
+
+@dataclass(frozen=True)
 class Verdict:
     """A summary of the report."""
 
     level: str  # how much classes overlap: a name in `structsmooth.report.verdict`
+    answer: str  # what to smooth with: "none", "uniform" or "structural"
     headline: str
     lower: float  # bounds on the Bayes error, their interval and its level
     upper: float
@@ -43,7 +55,8 @@ class Verdict:
     bias: float  # how far the strengths move the Bayes error
     uniform_bias: float  # how far uniform strengths of the same mean move it
     saved: float  # the share of the uniform bias that the strengths avoid
-    difficulty: str  # three paragraphs: how hard the data are,
+    difficulty: str  # up to four paragraphs: how hard the data are,
+    hardest: str  # where they are certainly hard, if anywhere,
     reach: str  # what that means for a classifier,
     smoothing: str  # and what smoothing does
     advice: tuple[str, ...]
@@ -54,8 +67,25 @@ class ClassRow:
     """A class: its name, its rows, and the tree edges that lead to other classes."""
 
     name: str
+    label: str  # in the data
     size: int
     crossing: float
+
+
+@dataclass(frozen=True)
+class Distinction:
+    """A condition that holds more or less often in a cluster than elsewhere."""
+
+    feature: str
+    condition: str
+    share: float  # of the cluster's rows
+    elsewhere: float  # share of all other rows
+
+    def __str__(self) -> str:
+        shares = (
+            f"{percent(self.share, 0)} here, {percent(self.elsewhere, 0)} elsewhere"
+        )
+        return f"{short(self.feature)} {short(self.condition)}: {shares}"
 
 
 @dataclass(frozen=True)
@@ -77,6 +107,7 @@ class ClusterRow:
     strength_range: tuple[float, float]  # 10th and 90th percentile of the samples'
     differs: bool  # whether its interval excludes the crossing fraction of all data
     says_little: bool  # whether it has few rows and may be like the others
+    distinctions: tuple[Distinction, ...]  # what distinguishes it, at most three
     pairs: Pairs
 
 
@@ -102,6 +133,9 @@ class Report:
     map: dict[str, Any] | None
     samples: tuple[dict[str, Any], ...]  # sorted by the mean ambiguity around them
     unranked: str  # which rows cannot be among the samples, and why
+    suspects: tuple[dict[str, Any], ...]  # labels that look wrong, most certain first
+    n_suspects: int  # how many there are; not all are listed
+    snippets: tuple[Snippet, ...]  # what to do next, to paste
     settings: dict[str, Any]  # parameters of the smoother
     versions: dict[str, str]  # those that the smoother was fitted with
     made_with: str  # the version that made the report

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any, Self
 
@@ -43,18 +44,20 @@ class SmootherBase(BaseEstimator):
         *,
         images: Any = None,
         name: str = "data",
+        class_names: Sequence[str] | None = None,
     ) -> None:
         """Write one offline HTML file that says what was found, and JSON beside it.
 
-        The path must end in .html. The map and the most ambiguous samples need the
-        rows fitted and their labels, X and y; large data are sampled. ``images``, of
-        shape (n, h, w), (n, h, w, c) or (n, c, h, w), show these samples. ``name`` is
-        what to call the data.
+        The path must end in .html. The map, the most ambiguous samples and what
+        distinguishes the clusters need the rows fitted and their labels, X and y; large
+        data are sampled. ``images``, of shape (n, h, w), (n, h, w, c) or (n, c, h, w),
+        show samples. ``name`` is what to call the data, and ``class_names`` are what to
+        call the classes, in the order of ``classes_``.
         """
         from structsmooth.report import report_of
 
         check_is_fitted(self, "structure_")
-        report_of(self, path, X, y, images=images, name=name)
+        report_of(self, path, X, y, images=images, name=name, class_names=class_names)
 
     def _html_repr(self) -> str:
         if not hasattr(self, "sample_strengths_"):

@@ -3,7 +3,7 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
 const clusterOf = new Map(data.clusters.map((cluster) => [cluster.id, cluster]));
 const pictureOf = new Map(
-  data.samples.filter((s) => s.picture).map((s) => [s.row, s.picture]),
+  [...data.samples, ...data.suspects].filter((s) => s.picture).map((s) => [s.row, s.picture]),
 );
 
 function make(tag, attributes = {}, ...children) {
@@ -177,6 +177,7 @@ function clusterLines(cluster) {
     `Bayes error ${percent(cluster.lower)} (${percent(cluster.interval[0])} to ` +
       `${percent(cluster.interval[1])})`,
     `strength ${cluster.strength.toFixed(3)}`,
+    ...cluster.distinctions,
     ...(cluster.little ? ["says little: it has few rows and may be like the others"] : []),
   ];
 }

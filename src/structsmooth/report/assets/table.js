@@ -14,7 +14,8 @@
   const words = new Map(rows.map((row) => {
     const cluster = clusterOf.get(Number(row.dataset.cluster));
     const names = cluster ? cluster.members.map(className) : [];
-    return [row, [namesOf(row), ...names].join("\n").toLowerCase()];
+    const others = cluster ? cluster.distinctions : [];
+    return [row, [namesOf(row), ...names, ...others].join("\n").toLowerCase()];
   }));
 
   function apply() {
@@ -48,7 +49,7 @@
     heading.setAttribute("aria-sort", direction);
   }
 
-  for (const heading of table.tHead.rows[0].cells) {
+  for (const heading of table.tHead.querySelectorAll("[data-key]")) {
     const button = make("button", { type: "button" }, heading.textContent);
     heading.replaceChildren(button);
     button.addEventListener("click", () => {

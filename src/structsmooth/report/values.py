@@ -1,0 +1,157 @@
+"""The values of single rows as text, those that are unusual in their cluster first.
+
+A number or date is as unusual as it is far from the cluster's median, in units of a
+robust standard deviation of all rows. A level that a share of the cluster's rows have,
+or a gap, is as unusual as a number that is exceeded by that share of a normal
+distribution, on both sides together: the same unit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from structsmooth.encode.cells import CATEGORY
+from structsmooth.encode.table import Table, text_of
+from structsmooth.report.conditions import largest_of_each
+from structsmooth.report.words import short
+
+# Values of each row that are kept.
+MOST_VALUES = 30
+# The interquartile range of a normal distribution, in standard deviations.
+NORMAL_RANGE = 1.349
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """Values of m rows, k of each, the most unusual ones first."""
+
+    names: NDArray[np.str_]  # of all d columns
+    texts: NDArray[np.str_]  # all texts that occur
+    columns: NDArray[np.int64]  # (m, k)
+    values: NDArray[np.int64]  # (m, k) places in the texts
+    middles: NDArray[np.int64]  # (m, k) those of the cluster's median or usual level
+    distances: NDArray[np.float64]  # (m, k) how unusual the values are
+
+
+class _Judged(NamedTuple):
+    distances: NDArray[np.float64]  # of each row shown
+    middles: NDArray[np.float64]  # of each cluster
+
+
+def values_of(
+    shown: Table,
+    of_shown: NDArray[np.int64],
+    table: Table,
+    clusters: NDArray[np.int64],
+    n_clusters: int,
+    used: NDArray[np.bool_] | None = None,
+) -> Values:
+    """Return the values of the rows shown.
+
+    Parameters
+    ----------
+    shown, of_shown : Table of m rows and ndarray of shape (m,)
+        The rows to show, and the cluster of each.
+    table, clusters : Table of n rows and ndarray of shape (n,)
+        Rows that they are compared with. Both tables have the same levels.
+    n_clusters : int
+        Number of clusters.
+    used : ndarray of shape (d,), optional
+        Columns that count, by default all; the others come last.
+    """
+    n_shown, n_columns = shown.shape
+    kept = min(n_columns, MOST_VALUES)
+    distances = np.zeros((n_shown, n_columns))
+    middles = np.empty((n_clusters, n_columns))
+    sizes = np.bincount(clusters, minlength=n_clusters)
+    for j, kind in enumerate(table.kinds):
+        judge = _judge_levels if kind == CATEGORY else _judge_numbers
+        found = judge(shown.values[:, j], of_shown, table.values[:, j], clusters, sizes)
+        distances[:, j], middles[:, j] = found
+    if used is not None:
+        distances[:, ~used] = -1.0
+    columns = np.argsort(-distances, axis=1, kind="stable")[:, :kept]
+    places: dict[str, int] = {}
+
+    def place_of(value: float, column: int) -> int:
+        text = text_of(value, table.kinds[column], table.levels[column])
+        return places.setdefault(short(text), len(places))
+
+    values = np.empty((2, n_shown, kept), dtype=np.int64)
+    for row, some in enumerate(columns.tolist()):
+        for place, j in enumerate(some):
+            values[0, row, place] = place_of(float(shown.values[row, j]), j)
+            values[1, row, place] = place_of(float(middles[of_shown[row], j]), j)
+    return Values(
+        names=np.array(shown.names, dtype=str),
+        texts=np.array(list(places), dtype=str),
+        columns=columns,
+        values=values[0],
+        middles=values[1],
+        distances=np.take_along_axis(distances, columns, axis=1),
+    )
+
+
+def _judge_numbers(
+    shown: NDArray[np.float64],
+    of_shown: NDArray[np.int64],
+    values: NDArray[np.float64],
+    clusters: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+) -> _Judged:
+    known = ~np.isnan(values)
+    n_known = np.bincount(clusters[known], minlength=len(sizes))
+    ordered = values[known][np.lexsort((values[known], clusters[known]))]
+    first = np.cumsum(n_known) - n_known
+    medians = np.full(len(sizes), np.nan)
+    some = n_known > 0
+    low, high = first[some] + (n_known[some] - 1) // 2, first[some] + n_known[some] // 2
+    medians[some] = (ordered[low] + ordered[high]) / 2.0
+    distances = np.abs(shown - medians[of_shown]) / _spread(ordered)
+    n_alike = np.where(np.isnan(shown), (sizes - n_known)[of_shown], n_known[of_shown])
+    is_new = np.isnan(distances)  # no value, or the only one of its cluster
+    distances[is_new] = _rarity(n_alike, sizes[of_shown])[is_new]
+    return _Judged(distances, medians)
+
+
+def _spread(values: NDArray[np.float64]) -> float:
+    """Return a robust standard deviation; the usual one if most values are equal."""
+    if not len(values):
+        return 1.0
+    low, high = np.percentile(values, [25.0, 75.0])
+    return float((high - low) / NORMAL_RANGE or values.std() or 1.0)
+
+
+def _judge_levels(
+    shown: NDArray[np.float64],
+    of_shown: NDArray[np.int64],
+    values: NDArray[np.float64],
+    clusters: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+) -> _Judged:
+    codes, asked = (
+        np.nan_to_num(v, nan=-1.0).astype(np.int64) for v in (values, shown)
+    )
+    width = 2 + max(codes.max(initial=-1), asked.max(initial=-1))  # a gap is a level
+    pairs, counts = np.unique(clusters * width + codes + 1, return_counts=True)
+    wanted = of_shown * width + asked + 1
+    at = np.searchsorted(pairs, wanted).clip(max=len(pairs) - 1)
+    n_alike = np.where(pairs[at] == wanted, counts[at], 0)
+    middles = np.full(len(sizes), np.nan)
+    most = largest_of_each(pairs // width, counts.astype(np.float64))
+    middles[pairs[most] // width] = pairs[most] % width - 1.0
+    middles[middles < 0.0] = np.nan
+    return _Judged(_rarity(n_alike, sizes[of_shown]), middles)
+
+
+def _rarity(
+    n_alike: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return how unusual it is to be like so many rows of a cluster of such sizes."""
+    shares = np.minimum(1.0, n_alike.clip(1) / sizes.clip(1))
+    return np.asarray(-ndtri(shares / 2.0))
