@@ -436,7 +436,7 @@ EVERY = [
         ([0, 1], [["a", "b"], ["c", "d"]], "probabilities must be numbers"),
         ([0, 1], [[0.5, 0.5], [1.0]], "rows of equal length"),
         ([0, 1], np.full((2, 2), 0.5 + 0j), "numbers, got dtype complex"),
-        ([[1.0, 0.0], [0.9, 0.1]], [0.5, 0.5], "y must be one-dimensional"),
+        ([[1.0, 0.0], [0.9, 0.1]], [0.5, 0.5], r"y has shape \(2, 2\), several labels"),
         (["a", "b"], [0.5, 0.5], "y must hold class numbers"),
     ],
 )
