@@ -1,7 +1,8 @@
 """Metrics of predicted probabilities, always against hard labels.
 
 Smoothed labels are for training. Measured against them, a model that has learned the
-smoothing would look better than it is, so every function here takes class numbers.
+smoothing would look better than it is, so every function here takes one class for each
+sample.
 
 The prediction is the most probable class, the first if several are equally probable.
 Samples of equal confidence share one rank, so no result depends on the order of rows.
@@ -41,16 +42,24 @@ __all__ = [
 
 
 def evaluate(
-    y: ArrayLike, probabilities: ArrayLike, *, n_bins: int = 15
+    y: ArrayLike,
+    probabilities: ArrayLike,
+    *,
+    labels: ArrayLike | None = None,
+    n_bins: int = 15,
 ) -> dict[str, float]:
     """Return all metrics with their defaults; lower is better for each of them.
 
     Parameters
     ----------
     y : array-like of shape (n,)
-        Class numbers 0 to K - 1.
+        Class numbers 0 to K - 1, or classes that ``labels`` names.
     probabilities : array-like of shape (n, K) or (n,)
-        Predicted probabilities; if one-dimensional, those of class 1 of two classes.
+        Predicted probabilities; if one-dimensional, those of the second of two classes.
+    labels : array-like of shape (K,), optional
+        Class of each column of the probabilities, such as a classifier's ``classes_``,
+        in the order of the columns. (`sklearn.metrics.log_loss` sorts its ``labels``
+        instead. Those of classifiers are sorted.)
     n_bins : int, default=15
         Number of bins of the three calibration errors.
 
@@ -67,8 +76,13 @@ def evaluate(
     >>> scores = evaluate([1, 0, 1, 1], [0.75, 0.75, 1.0, 1.0])
     >>> scores["error"], scores["brier"], scores["ece"]
     (0.25, 0.3125, 0.125)
+
+    Classes of any kind:
+
+    >>> evaluate(["yes", "no"], [0.75, 0.5], labels=["no", "yes"])["error"]
+    0.0
     """
-    data = check_labels_and_probabilities(y, probabilities)
+    data = check_labels_and_probabilities(y, probabilities, labels)
     ece = partial(expected_calibration_error, *data, n_bins=n_bins)
     return {
         "error": error_rate(*data),

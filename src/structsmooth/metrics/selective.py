@@ -18,7 +18,11 @@ from structsmooth.support.validation import check_real
 
 
 def risk_coverage_curve(
-    y: ArrayLike, probabilities: ArrayLike, confidence: ArrayLike | None = None
+    y: ArrayLike,
+    probabilities: ArrayLike,
+    confidence: ArrayLike | None = None,
+    *,
+    labels: ArrayLike | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the coverages ``1/n, 2/n, ..., 1`` and the risk at each of them.
 
@@ -29,7 +33,7 @@ def risk_coverage_curve(
 
     Parameters
     ----------
-    y, probabilities : array-like
+    y, probabilities, labels : array-like
         As in `evaluate`.
     confidence : array-like of shape (n,), optional
         Numbers that rank the samples, on any scale, higher for more confident samples;
@@ -44,7 +48,19 @@ def risk_coverage_curve(
     >>> risk
     array([0.        , 0.25      , 0.33333333, 0.25      ])
     """
-    coded, table = check_labels_and_probabilities(y, probabilities)
+    errors = _errors_among_first(y, probabilities, confidence, labels)
+    count = np.arange(1, len(errors) + 1)
+    return count / len(errors), errors / count
+
+
+def _errors_among_first(
+    y: ArrayLike,
+    probabilities: ArrayLike,
+    confidence: ArrayLike | None,
+    labels: ArrayLike | None,
+) -> NDArray[np.float64]:
+    """Return the number of errors among the 1, 2, ..., n most confident samples."""
+    coded, table = check_labels_and_probabilities(y, probabilities, labels)
     predicted, ranks_by = predict(table)
     if confidence is not None:
         ranks_by = check_numbers(confidence, "confidence")
@@ -56,8 +72,7 @@ def risk_coverage_curve(
         if np.isnan(ranks_by).any():
             raise InvalidInputError("confidence must be numbers, got NaN")
     count = np.arange(1, len(coded) + 1)
-    errors = sums_of_lowest(-ranks_by, predicted != coded, count)
-    return count / len(coded), errors / count
+    return sums_of_lowest(-ranks_by, predicted != coded, count)
 
 
 def risk_at_coverage(
@@ -65,6 +80,8 @@ def risk_at_coverage(
     probabilities: ArrayLike,
     coverage: float,
     confidence: ArrayLike | None = None,
+    *,
+    labels: ArrayLike | None = None,
 ) -> float:
     """Return the error among a given share of the samples, the most confident ones.
 
@@ -76,13 +93,17 @@ def risk_at_coverage(
         raise InvalidInputError(
             f"coverage must be above 0 and at most 1, got {coverage!r}"
         )
-    _, risk = risk_coverage_curve(y, probabilities, confidence)
+    _, risk = risk_coverage_curve(y, probabilities, confidence, labels=labels)
     # 0.07 * 100 is 7.000000000000001 in floating point, and means 7.
     return float(risk[math.ceil(share * len(risk) * (1 - 1e-15)) - 1])
 
 
 def area_under_risk_coverage(
-    y: ArrayLike, probabilities: ArrayLike, confidence: ArrayLike | None = None
+    y: ArrayLike,
+    probabilities: ArrayLike,
+    confidence: ArrayLike | None = None,
+    *,
+    labels: ArrayLike | None = None,
 ) -> float:
     """Return AURC, the mean over k of the error among the k most confident samples.
 
@@ -95,12 +116,16 @@ def area_under_risk_coverage(
     .. [1] Geifman, Uziel, El-Yaniv: Bias-Reduced Uncertainty Estimation for Deep
        Neural Classifiers, ICLR 2019.
     """
-    _, risk = risk_coverage_curve(y, probabilities, confidence)
+    _, risk = risk_coverage_curve(y, probabilities, confidence, labels=labels)
     return float(risk.mean())
 
 
 def excess_area_under_risk_coverage(
-    y: ArrayLike, probabilities: ArrayLike, confidence: ArrayLike | None = None
+    y: ArrayLike,
+    probabilities: ArrayLike,
+    confidence: ArrayLike | None = None,
+    *,
+    labels: ArrayLike | None = None,
 ) -> float:
     """Return E-AURC, the excess of AURC over that of the same errors ranked last.
 
@@ -109,7 +134,7 @@ def excess_area_under_risk_coverage(
     perfect ranking is 0, and no ranking is below 0. Arguments are as in
     `risk_coverage_curve`.
     """
-    _, risk = risk_coverage_curve(y, probabilities, confidence)
+    _, risk = risk_coverage_curve(y, probabilities, confidence, labels=labels)
     count = np.arange(1, len(risk) + 1)
     n_errors = round(float(risk[-1]) * len(risk))
     least = np.maximum(count - (len(risk) - n_errors), 0) / count

@@ -227,8 +227,8 @@ def check_label_structure(classes: NDArray[Any], class_counts: NDArray[Any]) -> 
         )
 
 
-def check_codes(y: ArrayLike, n_classes: int) -> NDArray[np.int64]:
-    """Return y as class numbers 0 to ``n_classes - 1``."""
+def check_codes(y: ArrayLike, n_classes: int, advice: str = "") -> NDArray[np.int64]:
+    """Return y as class numbers 0 to ``n_classes - 1``; errors end with the advice."""
     coded = _one_label_each(y, "y")
     if coded.ndim != 1:
         raise InvalidInputError(
@@ -240,11 +240,12 @@ def check_codes(y: ArrayLike, n_classes: int) -> NDArray[np.int64]:
     _check_no_fractions(coded, "y", numbered)
     expected = f"y must hold {numbered}"
     if coded.dtype.kind not in "iubf":
-        raise InvalidInputError(f"{expected}, got dtype {coded.dtype}")
+        raise InvalidInputError(f"{expected}, got dtype {coded.dtype}{advice}")
     coded = coded.astype(np.int64)
     wrong = coded[(coded < 0) | (coded >= n_classes)]
     if len(wrong):
-        raise InvalidInputError(f"{expected} (n_classes={n_classes}), got {wrong[0]}")
+        got = f"(n_classes={n_classes}), got {wrong[0]}"
+        raise InvalidInputError(f"{expected} {got}{advice}")
     return coded
 
 
