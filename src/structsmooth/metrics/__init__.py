@@ -22,6 +22,7 @@ from structsmooth.metrics.scores import (
     negative_log_likelihood,
 )
 from structsmooth.metrics.selective import (
+    area_under_generalized_risk_coverage,
     area_under_risk_coverage,
     excess_area_under_risk_coverage,
     risk_at_coverage,
@@ -29,6 +30,7 @@ from structsmooth.metrics.selective import (
 )
 
 __all__ = [
+    "area_under_generalized_risk_coverage",
     "area_under_risk_coverage",
     "brier_score",
     "error_rate",
@@ -67,7 +69,7 @@ def evaluate(
     -------
     dict of str to float
         ``error``, ``nll``, ``brier``, ``ece`` (equal width), ``ece_mass`` (equal
-        mass), ``ece_classwise`` (equal width), ``aurc``, ``e_aurc``, and
+        mass), ``ece_classwise`` (equal width), ``aurc``, ``e_aurc``, ``augrc``, and
         ``risk_at_80`` (at a coverage of 80 %).
 
     Examples
@@ -93,5 +95,6 @@ def evaluate(
         "ece_classwise": ece(classwise=True),
         "aurc": area_under_risk_coverage(*data),
         "e_aurc": excess_area_under_risk_coverage(*data),
+        "augrc": area_under_generalized_risk_coverage(*data),
         "risk_at_80": risk_at_coverage(*data, coverage=0.8),
     }

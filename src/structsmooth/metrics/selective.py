@@ -139,3 +139,39 @@ def excess_area_under_risk_coverage(
     n_errors = round(float(risk[-1]) * len(risk))
     least = np.maximum(count - (len(risk) - n_errors), 0) / count
     return float(risk.mean() - least.mean())
+
+
+def area_under_generalized_risk_coverage(
+    y: ArrayLike,
+    probabilities: ArrayLike,
+    confidence: ArrayLike | None = None,
+    *,
+    labels: ArrayLike | None = None,
+) -> float:
+    """Return AUGRC, the mean over all coverages of the share of undeclined errors.
+
+    The generalized risk at a coverage is the share of *all* samples that are predicted
+    and wrong. So, unlike in AURC, an error among the few most confident samples does
+    not count many times as much as another one [1]_.
+
+    The curve starts with no error at coverage 0 and is straight from sample to sample,
+    as its authors have it. At error rate r the area is
+    ``(1 - AUROC) r (1 - r) + r**2 / 2``, where AUROC says how well confidence
+    separates correct from wrong predictions: ``r**2 / 2`` if it does so perfectly, and
+    ``r / 2`` if all samples have the same confidence. Arguments are as in
+    `risk_coverage_curve`.
+
+    References
+    ----------
+    .. [1] Traub et al.: Overcoming Common Flaws in the Evaluation of Selective
+       Classification Systems, NeurIPS 2024.
+
+    Examples
+    --------
+    >>> from structsmooth.metrics import area_under_generalized_risk_coverage
+    >>> area_under_generalized_risk_coverage([1, 1, 0, 0], [0.9, 0.8, 0.8, 0.3])
+    0.125
+    """
+    errors = _errors_among_first(y, probabilities, confidence, labels)
+    # The trapezoids from k - 1 to k, with half of the last sum left over.
+    return float(errors.sum() - errors[-1] / 2.0) / len(errors) ** 2
