@@ -60,6 +60,18 @@ def _errors_among_first(
     labels: ArrayLike | None,
 ) -> NDArray[np.float64]:
     """Return the number of errors among the 1, 2, ..., n most confident samples."""
+    keys, wrong = ranked_errors(y, probabilities, confidence, labels=labels)
+    return sums_of_lowest(keys, wrong, np.arange(1, len(keys) + 1))
+
+
+def ranked_errors(
+    y: ArrayLike,
+    probabilities: ArrayLike,
+    confidence: ArrayLike | None = None,
+    *,
+    labels: ArrayLike | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return numbers that are lowest for the most confident, and who is wrong."""
     coded, table = check_labels_and_probabilities(y, probabilities, labels)
     predicted, ranks_by = predict(table)
     if confidence is not None:
@@ -71,8 +83,7 @@ def _errors_among_first(
             )
         if np.isnan(ranks_by).any():
             raise InvalidInputError("confidence must be numbers, got NaN")
-    count = np.arange(1, len(coded) + 1)
-    return sums_of_lowest(-ranks_by, predicted != coded, count)
+    return -ranks_by, predicted != coded
 
 
 def risk_at_coverage(
