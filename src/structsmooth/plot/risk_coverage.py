@@ -49,12 +49,6 @@ def plot_risk_coverage(
         Class of each column of the probabilities; see `structsmooth.metrics.evaluate`.
     level : float, default=0.95
         Probability of the intervals.
-
-    Examples
-    --------
-    >>> from structsmooth.plot import plot_risk_coverage
-    >>> y, by_model = [1, 0, 1, 1], [0.75, 0.7, 1.0, 0.9]
-    >>> ax = plot_risk_coverage({"a model": (y, by_model)})
     """
     if not isinstance(predictions, Mapping):
         predictions = {"": predictions}
@@ -79,7 +73,7 @@ def plot_risk_coverage(
     ax.set(xlabel="coverage, %", ylabel="error among those predicted, %")
     ax.set_xlim(0.0, 1.0)
     ax.set_ylim(bottom=0.0)
-    ax.legend(**SMALL, loc="lower right")  # where curves that rise leave room
+    ax.legend(**SMALL, loc="best")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
