@@ -80,6 +80,7 @@ def test_a_classifiers_classes_are_its_columns(rng):
         (NAMES, [["a"], ["a", "b"], []], "each of the 3 columns"),
         (NAMES, ["cat", "dog", "cat"], "must be distinct, got 'cat' more than once"),
         (NAMES, [1, 2, 1], "labels must be distinct, got 1 more than once"),
+        (NAMES, np.array(["a", "b", "b"], dtype=object), "got 'b' more than once"),
         (NAMES, ["cat", "dog", None], "labels has missing labels"),
         (NAMES, [0.0, 0.5, 1.0], "labels holds fractions such as 0.5"),
         (

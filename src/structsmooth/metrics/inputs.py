@@ -50,19 +50,20 @@ def check_labels_and_probabilities(
 def _check_labels(labels: ArrayLike, n_columns: int) -> NDArray[Any]:
     """Return the class of each column, in the order of the columns."""
     try:
-        shape = np.shape(labels)
+        shape: tuple[int, ...] | None = np.shape(labels)
     except ValueError:
-        shape = ("ragged",)
+        shape = None
     if shape != (n_columns,):
+        got = "lists of different lengths" if shape is None else f"shape {shape}"
         raise InvalidInputError(
             f"labels must name the class of each of the {n_columns} columns of "
-            f"probabilities, got shape {shape}"
+            f"probabilities, got {got}"
         )
     classes, coded = encode_labels(labels, None, name="labels")
     if len(classes) < n_columns:
-        twice = classes[np.bincount(coded).argmax()]
+        twice = classes.tolist()[np.bincount(coded).argmax()]
         raise InvalidInputError(
-            f"labels must be distinct, got {twice.item()!r} more than once"
+            f"labels must be distinct, got {twice!r} more than once"
         )
     return np.asarray(classes[coded])
 

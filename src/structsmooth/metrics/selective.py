@@ -184,5 +184,5 @@ def area_under_generalized_risk_coverage(
     0.125
     """
     errors = _errors_among_first(y, probabilities, confidence, labels)
-    # The trapezoids from k - 1 to k, with half of the last sum left over.
+    # Each number of errors is a side of two trapezoids, and the last of one only.
     return float(errors.sum() - errors[-1] / 2.0) / len(errors) ** 2

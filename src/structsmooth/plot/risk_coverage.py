@@ -29,8 +29,8 @@ def plot_risk_coverage(
 ) -> Axes:
     """Draw the error that remains if a model predicts only what it is confident about.
 
-    The lower the curve, the better; its mean, AURC, is in the legend. It begins where
-    20 samples are predicted, or 5 % if these are fewer.
+    The lower the curve, the better; its mean, AURC, is in the legend. It is drawn from
+    the coverage of 20 samples, or from 5 % if that is less.
 
     Bands are intervals at each coverage: over the runs if there are several (Student's,
     for the mean), else over resampled test samples (the bootstrap, and no narrower than
