@@ -15,13 +15,13 @@ CatBoost the gradient of the smoothed labels.
 # labels in five are drawn at random. In real data, clean and noisy regions are seldom
 # so clearly separated.
 
-import matplotlib.pyplot as plt
 import numpy as np
 from lightgbm import LGBMClassifier
 
 from structsmooth import StructuralSmoother
 from structsmooth.boosting import fit_smoothed
-from structsmooth.metrics import evaluate, risk_coverage_curve
+from structsmooth.metrics import evaluate
+from structsmooth.plot import plot_risk_coverage
 
 
 def draw(n_rows, seed):
@@ -52,10 +52,10 @@ print(f"mean strength, noisy half: {strengths[X[:, 0] > 0].mean():.3f}")
 #
 # The strength is the only new argument. A strength of 0 is plain LightGBM. The curves
 # show whether confidence separates right from wrong predictions: the mean of a curve is
-# its AURC.
+# its AURC. The bands are 95 % intervals over resampled test rows.
 
-figure, axis = plt.subplots(figsize=(6, 3.6), layout="constrained")
 ways = {"none": 0.0, "uniform": smoother.alpha_, "structural": strengths}
+predictions = {}
 for name, way in ways.items():
     learner = LGBMClassifier(random_state=0, n_jobs=1, verbose=-1)
     model = fit_smoothed(learner, X, y, strengths=way)
@@ -65,10 +65,8 @@ for name, way in ways.items():
         f"{name:10s} error {scores['error']:.3f}  NLL {scores['nll']:.3f}  "
         f"ECE {scores['ece']:.3f}  AURC {scores['aurc']:.3f}"
     )
-    coverage, risk = risk_coverage_curve(y_test, probabilities)
-    axis.plot(coverage[1000:], risk[1000:], label=name)  # the first ones are noisy
-axis.set(xlabel="share of rows answered, the most confident first", ylabel="error")
-axis.legend()
+    predictions[name] = (y_test, probabilities)
+plot_risk_coverage(predictions)
 
 # %%
 # One random draw shows how to do it, not how much it helps. On real data the results

@@ -60,7 +60,7 @@ CASES = {
     ),
     "one dimension": (X[:, 0], Y, {}, r"two-dimensional .* shape \(30,\)"),
     "ragged": ([[1.0], [1.0, 2.0]] * 15, Y, {}, "ragged"),
-    "two-dimensional y": (X, np.zeros((30, 2)), {}, "y should be a 1d array"),
+    "two-dimensional y": (X, np.zeros((30, 2)), {}, r"y has shape \(30, 2\), several"),
     "alpha too large": (X, Y, {"alpha": 2 / 3}, r"alpha must be below \(K-1\)/K"),
     "alpha negative": (X, Y, {"alpha": -0.1}, "alpha must be a number of at least 0"),
     "alpha unknown": (X, Y, {"alpha": "big"}, "alpha must be a number, 'auto' or"),

@@ -59,6 +59,7 @@ def test_a_missing_library_is_named_with_the_remedy(monkeypatch, library):
             "must be one number, or one for each of 2 rows",
         ),
         ({"strengths": 1.5}, "strengths must lie between 0 and 1, got 1.5"),
+        ({"strengths": [0, 2 / 3]}, "for 3 classes, where the label is lost, got 0 to"),
         ({"n_classes": 1}, "n_classes must be a whole number of at least 2, got 1"),
         ({"sample_weight": [1.0]}, r"sample_weight.shape == \(1,\), expected \(2,\)"),
         ({"sample_weight": [1.0, -1.0]}, "Negative values .* `sample_weight`"),

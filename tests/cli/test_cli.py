@@ -217,6 +217,12 @@ UNUSABLE, UNWRITABLE, USAGE = 3, 4, 2
         (["suspects", "d.npz", "-o", "s.txt"], USAGE, "must end in .csv"),
         (["suspects", "d.npz", "-o", "x/s.csv"], UNWRITABLE, "no such file"),
         (["suspects", "d.npz", "--components", "9"], USAGE, "n_components must be"),
+        (
+            ["fit", "d.npz", "-o", "o", "--seed", "4294967296"],
+            USAGE,
+            "random_state must",
+        ),
+        (["suspects", "d.npz", "--seed", "4294967296"], USAGE, "random_state must"),
         (["fit", "d.npz"], USAGE, "--output"),
         (["fit", "d.npz", "-o", "o", "--jobs", "many"], USAGE, "--jobs"),
         (["labels", "result", "-o", "l.csv", "--kind", "odd"], USAGE, "--kind"),

@@ -13,6 +13,7 @@ from sklearn.metrics import brier_score_loss, log_loss, zero_one_loss
 from structsmooth import metrics
 from structsmooth.errors import InvalidInputError
 from structsmooth.metrics import (
+    area_under_generalized_risk_coverage,
     area_under_risk_coverage,
     brier_score,
     error_rate,
@@ -25,7 +26,7 @@ from structsmooth.metrics import (
 )
 
 KEYS = ["error", "nll", "brier", "ece", "ece_mass", "ece_classwise"]
-KEYS += ["aurc", "e_aurc", "risk_at_80"]
+KEYS += ["aurc", "e_aurc", "augrc", "risk_at_80"]
 
 
 @pytest.fixture
@@ -67,6 +68,8 @@ def test_all_metrics_of_three_samples_by_hand():
     assert got["ece_classwise"] == pytest.approx(sum(by_class) / 3 / 3)
     assert got["aurc"] == pytest.approx((0 + 0 + 1 / 3) / 3)
     assert got["e_aurc"] == 0.0
+    # No error among the first two thirds, then a triangle up to a third.
+    assert got["augrc"] == pytest.approx(1 / 3 * 1 / 3 / 2)
     assert got["risk_at_80"] == pytest.approx(1 / 3)  # 2.4 samples are three
 
 
@@ -80,6 +83,7 @@ def test_one_sample():
         "ece_classwise": 0.25,
         "aurc": 0.0,
         "e_aurc": 0.0,
+        "augrc": 0.0,
         "risk_at_80": 0.0,
     }
 
@@ -93,6 +97,7 @@ def test_a_perfect_model_scores_zero_everywhere():
 def test_a_model_that_is_always_sure_and_wrong_has_the_worst_scores():
     scores = evaluate([0, 1, 2], np.eye(3)[[1, 2, 0]])
     worst = {"error": 1, "brier": 2, "ece": 1, "ece_mass": 1, "aurc": 1, "e_aurc": 0}
+    worst["augrc"] = 0.5
     assert {key: scores[key] for key in worst} == worst
     assert scores["nll"] == pytest.approx(52 * log(2))  # eps is 2^-52
 
@@ -346,6 +351,7 @@ def test_evaluate_is_each_metric_with_its_defaults(predictions):
         "ece_classwise": ece(*data, n_bins=15, bins="width", classwise=True),
         "aurc": area_under_risk_coverage(*data),
         "e_aurc": excess_area_under_risk_coverage(*data),
+        "augrc": area_under_generalized_risk_coverage(*data),
         "risk_at_80": risk_at_coverage(*data, 0.8),
     }
     assert all(type(value) is float for value in evaluate(*data).values())
@@ -436,7 +442,7 @@ EVERY = [
         ([0, 1], [["a", "b"], ["c", "d"]], "probabilities must be numbers"),
         ([0, 1], [[0.5, 0.5], [1.0]], "rows of equal length"),
         ([0, 1], np.full((2, 2), 0.5 + 0j), "numbers, got dtype complex"),
-        ([[1.0, 0.0], [0.9, 0.1]], [0.5, 0.5], "y must be one-dimensional"),
+        ([[1.0, 0.0], [0.9, 0.1]], [0.5, 0.5], r"y has shape \(2, 2\), several labels"),
         (["a", "b"], [0.5, 0.5], "y must hold class numbers"),
     ],
 )

@@ -135,7 +135,8 @@ def test_one_strength_serves_all_samples():
     [
         (STRENGTHS[:-1], r"each of the 20 items .* got shape \(19,\)"),
         (np.zeros((N, 3)), r"each of the 20 items .* got shape \(20, 3\)"),
-        (STRENGTHS + 0.9, "strengths must lie between 0 and 1"),
+        (STRENGTHS + 0.9, "strengths must be at least 0 and below 1, got 0.9 to 1.09"),
+        (1.0, "strengths must be at least 0 and below 1, got 1"),
         ("auto", "strengths must be numbers, got str"),
     ],
 )

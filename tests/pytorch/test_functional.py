@@ -30,6 +30,7 @@ def case(shape, seed=0, dtype=torch.float32):
     positions = shape[:1] + shape[2:]
     target = torch.randint(shape[1], positions, generator=draw)
     strengths = torch.rand(positions, generator=draw, dtype=dtype)
+    strengths *= 0.999 * (shape[1] - 1) / shape[1]
     return logits.requires_grad_(), target, strengths
 
 
@@ -109,7 +110,8 @@ def test_any_batch(n_rows, n_classes, spread, offset, dtype, seed):
         (spread * draw.normal(size=(n_rows, n_classes)) + offset).astype(dtype)
     ).requires_grad_()
     target = torch.from_numpy(draw.integers(0, n_classes, n_rows))
-    strengths = torch.from_numpy(draw.random(n_rows).astype(dtype))
+    largest = 0.999 * (n_classes - 1) / n_classes
+    strengths = torch.from_numpy(draw.uniform(0, largest, n_rows).astype(dtype))
     exact = logits.detach().double().requires_grad_()
     expected = F.cross_entropy(exact, soft_target(target, strengths, n_classes))
     loss = structural_cross_entropy(logits, target, strengths)
@@ -568,12 +570,19 @@ TARGET = torch.tensor([0, 1, 2, 0])
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"strength": 1.5}, "strength must lie between 0 and 1, got 1.5"),
-        ({"strength": -0.1}, "strength must lie between 0 and 1, got -0.1"),
-        ({"strength": math.nan}, "strength must lie between 0 and 1, got nan"),
-        ({"strength": [0.1, 0.2, 0.3, 1.1]}, "between 0 and 1, got 0.1 to 1.1"),
-        ({"strength": [0.1, 0.2, 0.3, math.nan]}, "between 0 and 1"),
-        ({"strength": torch.tensor(2.0)}, "between 0 and 1, got 2"),
+        (
+            {"strength": 1.5},
+            r"strength must be at least 0 and below \(K-1\)/K = 0.666667 for 3 "
+            "classes, where the label is lost, got 1.5",
+        ),
+        ({"strength": -0.1}, "strength must be at least 0 .* got -0.1"),
+        ({"strength": math.nan}, "strength must be at least 0 .* got nan"),
+        ({"strength": 2 / 3}, "below .* for 3 classes, .* got 0.666667"),
+        ({"strength": [0.1, 0.2, 0.3, 0.7]}, "for 3 classes, .* got 0.1 to 0.7"),
+        ({"strength": [0.1, 0.2, 0.3, math.nan]}, "for 3 classes"),
+        ({"strength": torch.tensor(2 / 3)}, "for 3 classes, .* got 0.666667"),
+        ({"strength": 1, "target": torch.ones(4, 3) / 3}, "for 3 classes, .* got 1"),
+        ({"strength": torch.tensor(1)}, "for 3 classes, .* got 1"),
         ({"strength": [0.1, 0.2]}, r"of shape \(4,\), got shape \(2,\)"),
         ({"strength": torch.zeros(4, 3)}, r"of shape \(4,\), got shape \(4, 3\)"),
         ({"strength": "much"}, "strength must be numbers, got str"),
@@ -603,3 +612,23 @@ def test_what_does_not_fit_is_refused(change, message):
     inputs = {"logits": LOGITS, "target": TARGET, "strength": 0.1} | change
     with pytest.raises(InvalidInputError, match=message):
         structural_cross_entropy(**inputs)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16])
+@pytest.mark.parametrize("n_classes", [2, 3, 7, 10, 1000])
+def test_strengths_end_below_where_the_label_is_lost(n_classes, dtype):
+    logits, target = torch.zeros(1, n_classes), torch.tensor([0])
+    # What a smoother may give is 2^-20 below the limit, and stays usable in any type.
+    limit = (n_classes - 1) / n_classes
+    usable = torch.tensor([limit * (1 - 2**-20)], dtype=dtype)
+    expected = torch.tensor(math.log(n_classes), dtype=torch.float32)
+    torch.testing.assert_close(
+        structural_cross_entropy(logits, target, usable), expected
+    )
+    if dtype != torch.float16:
+        with pytest.raises(InvalidInputError, match="where the label is lost"):
+            structural_cross_entropy(logits, target, torch.tensor([limit], dtype=dtype))
+    with pytest.raises(InvalidInputError, match="where the label is lost"):
+        structural_cross_entropy(
+            logits, target, torch.tensor([limit * 1.01], dtype=dtype)
+        )

@@ -97,6 +97,8 @@ def test_validation_is_smoothed_if_asked_for(logits):
         (STRENGTHS, {"index": [0, 1, 5]}, "from 0 to 4, .* got 0 to 5"),
         (STRENGTHS, {"index": [0, 1, -1]}, "from 0 to 4, .* got -1 to 1"),
         (STRENGTHS, {"index": [0, 1]}, r"of shape \(3,\), got shape \(2,\)"),
+        (0.75, {}, "strength must be .* for 4 classes, where the label is lost"),
+        (None, {"strength": [0.1, 0.2, 0.8]}, "for 4 classes, .* got 0.1 to 0.8"),
     ],
 )
 def test_training_is_never_silently_unsmoothed(logits, strengths, given, message):
@@ -108,8 +110,8 @@ def test_training_is_never_silently_unsmoothed(logits, strengths, given, message
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"strengths": [0.1, 1.2]}, "strengths must lie between 0 and 1, got 0.1 to 1"),
-        ({"strengths": -0.1}, "strengths must lie between 0 and 1, got -0.1"),
+        ({"strengths": [0.1, 1.2]}, "must be at least 0 and below 1, got 0.1 to 1.2"),
+        ({"strengths": -0.1}, "must be at least 0 and below 1, got -0.1"),
         (
             {"strengths": np.zeros((2, 2))},
             r"one number for each sample, got shape \(2, 2\)",

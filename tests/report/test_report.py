@@ -379,7 +379,8 @@ def test_classes_are_called_by_the_names_that_a_result_has(result):
 
 def test_the_table_of_clusters_says_what_distinguishes_them(tmp_path, rng):
     y = np.repeat([0, 1], 200)
-    frame = pd.DataFrame({"age": np.arange(400.0) / 8, "noise": rng.normal(size=400)})
+    age = np.arange(400.0) / 8 + 500 * y
+    frame = pd.DataFrame({"age": age, "noise": rng.normal(size=400)})
     smoother = StructuralSmoother(n_clusters=2, random_state=0).fit(frame, y)
     view = make_view(smoother, frame, y)
     write_cluster_table(tmp_path, smoother, view, ["no", "yes"])

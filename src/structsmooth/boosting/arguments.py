@@ -134,4 +134,4 @@ def import_library(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise missing_package(name, "this function") from error
+        raise missing_package(name, f"boosting with {name}") from error

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from structsmooth.errors import InvalidInputError
 from structsmooth.labels.forms import smooth_labels
+from structsmooth.strengths.solve import check_strength_range
 from structsmooth.support.validation import check_codes, check_integer, check_strengths
 from structsmooth.support.weights import check_sample_weight
 
@@ -85,10 +86,14 @@ def check_labels(
         weights = check_sample_weight(sample_weight, codes)
         # LightGBM drops weights of 1, so the objective must not expect them.
         weights = None if np.all(weights.astype(np.float32) == 1.0) else weights
+    values = np.empty(0)
+    if strengths is not None:
+        values = check_strengths(strengths, len(codes))
+        check_strength_range(values.min(), values.max(), n_classes)
     return Labels(
         n_classes,
         codes,
-        np.empty(0) if strengths is None else check_strengths(strengths, len(codes)),
+        values,
         soft,
         strengths is not None and np.ndim(strengths) == 0,
         weights,

@@ -284,4 +284,11 @@ def seed_of(random_state: Any) -> int | None:
     """Return one seed drawn from the random state, for all stages of a fit."""
     if random_state is None:
         return None
-    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    try:
+        generator = check_random_state(random_state)
+    except ValueError:
+        raise InvalidParameterError(
+            "random_state must be a whole number from 0 to 2**32 - 1, a RandomState or "
+            f"None, got {random_state!r}"
+        ) from None
+    return int(generator.randint(np.iinfo(np.int32).max))

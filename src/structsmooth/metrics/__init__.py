@@ -1,7 +1,8 @@
 """Metrics of predicted probabilities, always against hard labels.
 
 Smoothed labels are for training. Measured against them, a model that has learned the
-smoothing would look better than it is, so every function here takes class numbers.
+smoothing would look better than it is, so every function here takes one class for each
+sample.
 
 The prediction is the most probable class, the first if several are equally probable.
 Samples of equal confidence share one rank, so no result depends on the order of rows.
@@ -21,6 +22,7 @@ from structsmooth.metrics.scores import (
     negative_log_likelihood,
 )
 from structsmooth.metrics.selective import (
+    area_under_generalized_risk_coverage,
     area_under_risk_coverage,
     excess_area_under_risk_coverage,
     risk_at_coverage,
@@ -28,6 +30,7 @@ from structsmooth.metrics.selective import (
 )
 
 __all__ = [
+    "area_under_generalized_risk_coverage",
     "area_under_risk_coverage",
     "brier_score",
     "error_rate",
@@ -41,16 +44,24 @@ __all__ = [
 
 
 def evaluate(
-    y: ArrayLike, probabilities: ArrayLike, *, n_bins: int = 15
+    y: ArrayLike,
+    probabilities: ArrayLike,
+    *,
+    labels: ArrayLike | None = None,
+    n_bins: int = 15,
 ) -> dict[str, float]:
     """Return all metrics with their defaults; lower is better for each of them.
 
     Parameters
     ----------
     y : array-like of shape (n,)
-        Class numbers 0 to K - 1.
+        Class numbers 0 to K - 1, or classes that ``labels`` names.
     probabilities : array-like of shape (n, K) or (n,)
-        Predicted probabilities; if one-dimensional, those of class 1 of two classes.
+        Predicted probabilities; if one-dimensional, those of the second of two classes.
+    labels : array-like of shape (K,), optional
+        Class of each column of the probabilities, such as a classifier's ``classes_``,
+        in the order of the columns. (`sklearn.metrics.log_loss` sorts its ``labels``
+        instead. Those of classifiers are sorted.)
     n_bins : int, default=15
         Number of bins of the three calibration errors.
 
@@ -58,7 +69,7 @@ def evaluate(
     -------
     dict of str to float
         ``error``, ``nll``, ``brier``, ``ece`` (equal width), ``ece_mass`` (equal
-        mass), ``ece_classwise`` (equal width), ``aurc``, ``e_aurc``, and
+        mass), ``ece_classwise`` (equal width), ``aurc``, ``e_aurc``, ``augrc``, and
         ``risk_at_80`` (at a coverage of 80 %).
 
     Examples
@@ -67,8 +78,13 @@ def evaluate(
     >>> scores = evaluate([1, 0, 1, 1], [0.75, 0.75, 1.0, 1.0])
     >>> scores["error"], scores["brier"], scores["ece"]
     (0.25, 0.3125, 0.125)
+
+    Classes of any kind:
+
+    >>> evaluate(["yes", "no"], [0.75, 0.5], labels=["no", "yes"])["error"]
+    0.0
     """
-    data = check_labels_and_probabilities(y, probabilities)
+    data = check_labels_and_probabilities(y, probabilities, labels)
     ece = partial(expected_calibration_error, *data, n_bins=n_bins)
     return {
         "error": error_rate(*data),
@@ -79,5 +95,6 @@ def evaluate(
         "ece_classwise": ece(classwise=True),
         "aurc": area_under_risk_coverage(*data),
         "e_aurc": excess_area_under_risk_coverage(*data),
+        "augrc": area_under_generalized_risk_coverage(*data),
         "risk_at_80": risk_at_coverage(*data, coverage=0.8),
     }

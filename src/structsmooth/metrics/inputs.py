@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from structsmooth.errors import InvalidInputError
-from structsmooth.support.validation import check_codes
+from structsmooth.support.validation import check_codes, encode_as, encode_labels
 
 # In half precision the sum of a row is off by half of this, along a wrong axis by more.
 SUM_TOLERANCE = 1e-3
@@ -17,9 +17,9 @@ RANGE_TOLERANCE = 1e-6
 
 
 def check_labels_and_probabilities(
-    y: ArrayLike, probabilities: ArrayLike
+    y: ArrayLike, probabilities: ArrayLike, labels: ArrayLike | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return class numbers, and probabilities with a column for each class.
+    """Return the column of each sample's class, and a column for each class.
 
     Rows are not normalized, so their sums may differ from 1 by rounding.
     """
@@ -29,9 +29,14 @@ def check_labels_and_probabilities(
     if table.ndim != 2 or table.shape[1] < 2:
         raise InvalidInputError(
             "probabilities must have shape (n, K) with one column for each class, or "
-            f"(n,) for class 1 of two, got shape {np.shape(probabilities)}"
+            f"(n,) for the second of two, got shape {np.shape(probabilities)}"
         )
-    coded = check_codes(y, table.shape[1])
+    if labels is None:
+        advice = "; other classes are named by labels=, one for each column"
+        coded = check_codes(y, table.shape[1], advice)
+    else:
+        classes = _check_labels(labels, table.shape[1])
+        coded = encode_as(classes, y, None, unknown="which is not in labels")
     if len(coded) != len(table):
         raise InvalidInputError(
             f"y and probabilities must have the same length, got {len(coded)} labels "
@@ -40,6 +45,27 @@ def check_labels_and_probabilities(
     if len(coded) == 0:
         raise InvalidInputError("y and probabilities must not be empty")
     return coded, _check_distributions(table)
+
+
+def _check_labels(labels: ArrayLike, n_columns: int) -> NDArray[Any]:
+    """Return the class of each column, in the order of the columns."""
+    try:
+        shape: tuple[int, ...] | None = np.shape(labels)
+    except ValueError:
+        shape = None
+    if shape != (n_columns,):
+        got = "lists of different lengths" if shape is None else f"shape {shape}"
+        raise InvalidInputError(
+            f"labels must name the class of each of the {n_columns} columns of "
+            f"probabilities, got {got}"
+        )
+    classes, coded = encode_labels(labels, None, name="labels")
+    if len(classes) < n_columns:
+        twice = classes.tolist()[np.bincount(coded).argmax()]
+        raise InvalidInputError(
+            f"labels must be distinct, got {twice!r} more than once"
+        )
+    return np.asarray(classes[coded])
 
 
 def _check_distributions(table: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -16,12 +16,14 @@ from structsmooth.metrics.inputs import (
 from structsmooth.support.validation import check_choice, check_integer, check_real
 
 
-def error_rate(y: ArrayLike, probabilities: ArrayLike) -> float:
+def error_rate(
+    y: ArrayLike, probabilities: ArrayLike, *, labels: ArrayLike | None = None
+) -> float:
     """Return the share of samples whose most probable class is not their own.
 
-    Labels and probabilities are as in `evaluate`.
+    The arguments are as in `evaluate`.
     """
-    coded, table = check_labels_and_probabilities(y, probabilities)
+    coded, table = check_labels_and_probabilities(y, probabilities, labels)
     predicted, _ = predict(table)
     return float(np.mean(predicted != coded))
 
@@ -30,6 +32,7 @@ def negative_log_likelihood(
     y: ArrayLike,
     probabilities: ArrayLike,
     *,
+    labels: ArrayLike | None = None,
     clip: float = float(np.finfo(np.float64).eps),
 ) -> float:
     """Return the mean of ``-log p(own class)``, in nats.
@@ -41,7 +44,7 @@ def negative_log_likelihood(
 
     Parameters
     ----------
-    y, probabilities : array-like
+    y, probabilities, labels : array-like
         As in `evaluate`.
     clip : float, default=2.2e-16
         Smallest probability, from 0 to below 1; 0 is the exact score.
@@ -51,22 +54,24 @@ def negative_log_likelihood(
     floor = check_real(clip, "clip", 0.0)
     if floor >= 1.0:
         raise InvalidInputError(f"clip must be below 1, got {clip!r}")
-    coded, table = check_labels_and_probabilities(y, probabilities)
+    coded, table = check_labels_and_probabilities(y, probabilities, labels)
     own = np.maximum(table[np.arange(len(coded)), coded], floor)
     with np.errstate(divide="ignore"):  # the exact score may be infinite
         return float(0.0 - np.log(own).mean())  # not -0.0 for a perfect model
 
 
-def brier_score(y: ArrayLike, probabilities: ArrayLike) -> float:
+def brier_score(
+    y: ArrayLike, probabilities: ArrayLike, *, labels: ArrayLike | None = None
+) -> float:
     """Return the mean squared distance to the hard label, summed over the classes.
 
     This is Brier's original score, from 0 to 2. Of two classes, which contribute the
     same, `sklearn.metrics.brier_score_loss` counts only one, so that by default its
     result is half of this one. With more classes the two agree.
 
-    Labels and probabilities are as in `evaluate`.
+    The arguments are as in `evaluate`.
     """
-    coded, table = check_labels_and_probabilities(y, probabilities)
+    coded, table = check_labels_and_probabilities(y, probabilities, labels)
     distance = table.copy()
     distance[np.arange(len(coded)), coded] -= 1.0
     return float(np.square(distance, out=distance).sum()) / len(coded)
@@ -76,6 +81,7 @@ def expected_calibration_error(
     y: ArrayLike,
     probabilities: ArrayLike,
     *,
+    labels: ArrayLike | None = None,
     n_bins: int = 15,
     bins: str = "width",
     classwise: bool = False,
@@ -89,7 +95,7 @@ def expected_calibration_error(
 
     Parameters
     ----------
-    y, probabilities : array-like
+    y, probabilities, labels : array-like
         As in `evaluate`.
     n_bins : int, default=15
         Number of bins.
@@ -112,7 +118,7 @@ def expected_calibration_error(
     """
     n_bins = check_integer(n_bins, "n_bins", 1)
     bins = check_choice(bins, "bins", ("width", "mass"))
-    coded, table = check_labels_and_probabilities(y, probabilities)
+    coded, table = check_labels_and_probabilities(y, probabilities, labels)
     if not classwise:
         predicted, confidence = predict(table)
         return _mean_gap(confidence, predicted == coded, n_bins, bins)

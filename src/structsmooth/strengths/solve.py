@@ -186,7 +186,7 @@ def check_alpha(alpha: Any, n_classes: int) -> float:
     if value >= (n_classes - 1) / n_classes:
         raise InvalidParameterError(
             f"alpha must be below (K-1)/K = {(n_classes - 1) / n_classes:.6g} for "
-            f"{n_classes} classes, where the label would be lost, got {alpha!r}"
+            f"{n_classes} classes, where the label is lost, got {alpha!r}"
         )
     return value
 
@@ -270,13 +270,33 @@ def check_given(
     n_classes = check_integer(n_classes, "n_classes", 2)
     weights = _check_weights(weights)
     values = _broadcast(strengths, "strengths", len(weights))
-    limit = (n_classes - 1) / n_classes
-    if values.min() < 0.0 or values.max() >= limit:
-        raise InvalidInputError(
-            f"strengths must lie in [0, {limit:.6g}) for {n_classes} classes, "
-            f"got values from {values.min():g} to {values.max():g}"
-        )
+    check_strength_range(values.min(), values.max(), n_classes)
     return values, weights
+
+
+def check_strength_range(
+    least: float,
+    largest: float,
+    n_classes: int | None,
+    name: str = "strengths",
+    limit: float | None = None,
+) -> None:
+    """Refuse strengths to train with that are negative, or that lose the label.
+
+    At (K-1)/K all classes are equally likely, and beyond it the own class is the least
+    likely. Without a number of classes the limit is 1, which is too much for any. It
+    may be given as rounded to the type of the strengths.
+    """
+    exact = 1.0 if n_classes is None else (n_classes - 1) / n_classes
+    if least >= 0.0 and largest < (exact if limit is None else limit):
+        return
+    got = f"{least:g}" if least == largest else f"{least:g} to {largest:g}"
+    where = "1"
+    if n_classes is not None:
+        where = (
+            f"(K-1)/K = {exact:.6g} for {n_classes} classes, where the label is lost"
+        )
+    raise InvalidInputError(f"{name} must be at least 0 and below {where}, got {got}")
 
 
 def _check_weights(weights: ArrayLike) -> NDArray[np.float64]:

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from structsmooth.errors import InvalidInputError, InvalidParameterError
 
-MISSING_LABELS = "y has missing labels (None, NaN or inf); expected one for each row"
+ONE_CLASS_EACH = "expected one class for each row"
 
 
 def check_features(
@@ -107,32 +107,26 @@ def _check_finite(X: Any, first_row: int) -> None:
 
 
 def encode_labels(
-    y: Any, n_rows: int | None, *, owner: str = "this function"
+    y: Any, n_rows: int | None, *, owner: str = "this function", name: str = "y"
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return the sorted distinct labels, and the number of each row's among them."""
     if y is None:
         raise InvalidInputError(
-            f"{owner} requires y to be passed, but the target y is None"
+            f"{owner} requires {name} to be passed, but the target {name} is None"
         )
     if hasattr(y, "to_numpy") and not isinstance(getattr(y, "dtype", None), np.dtype):
         y = y.to_numpy(dtype=object)  # a dtype that only pandas has
-    y = column_or_1d(y, warn=True)
+    y = column_or_1d(_one_label_each(y, name), warn=True)
     if n_rows is not None and len(y) != n_rows:
         raise InvalidInputError(
-            f"X and y must have the same length: X has {n_rows} rows, "
-            f"y has {len(y)} labels"
+            f"X and {name} must have the same length: X has {n_rows} rows, "
+            f"{name} has {len(y)} labels"
         )
     if y.dtype.kind == "O":
-        y = _from_objects(y)
-    if y.dtype.kind in "fcmM" and not np.isfinite(y).all():
-        raise InvalidInputError(MISSING_LABELS)
+        y = _from_objects(y, name)
     if y.dtype.kind == "S":
         y = y.astype(str)
-    if y.dtype.kind == "f" and (y != np.trunc(y)).any():
-        raise InvalidInputError(
-            "Unknown label type: y holds fractions such as "
-            f"{y[y != np.trunc(y)][0]:g}, expected classes (is it a regression target?)"
-        )
+    _check_no_fractions(y, name, "classes")
     if y.dtype.kind not in "mM":
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # check_label_structure is clearer
@@ -148,31 +142,71 @@ def encode_as(
     *,
     owner: str = "this function",
     name: str = "y",
+    unknown: str = "which fit did not see",
 ) -> NDArray[np.int64]:
     """Return labels as positions in given classes."""
-    labels, coded = encode_labels(y, n_rows, owner=owner)
+    labels, coded = encode_labels(y, n_rows, owner=owner, name=name)
     position = {label: i for i, label in enumerate(classes.tolist())}
     for label in labels.tolist():
         if label not in position:
             raise InvalidInputError(
-                f"{name} has the label {label!r}, which fit did not see; expected one "
-                f"of {reprlib.repr(classes.tolist())}"
+                f"{name} has the label {label!r}, {unknown}; expected one of "
+                f"{reprlib.repr(classes.tolist())}"
             )
     return np.array([position[label] for label in labels.tolist()])[coded]
 
 
-def _from_objects(y: NDArray[Any]) -> NDArray[Any]:
+def _one_label_each(y: Any, name: str) -> NDArray[Any]:
+    """Return y as an array, unless its rows have several labels."""
+    try:
+        array = y if sp.issparse(y) else np.asarray(y)
+    except ValueError:
+        raise _several_labels("rows of different lengths", name) from None
+    if sp.issparse(y) or (array.ndim > 1 and array.size > len(array)):
+        raise _several_labels(f"shape {array.shape}", name)
+    return array
+
+
+def _several_labels(given: str, name: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"{name} has {given}, several labels for a row (multi-label); "
+        f"{ONE_CLASS_EACH}, such as {name}.argmax(axis=1) of one-hot labels"
+    )
+
+
+def _check_no_fractions(y: NDArray[Any], name: str, expected: str) -> None:
+    """Refuse numbers that are missing, and those of a regression."""
+    if y.dtype.kind in "fcmM" and not np.isfinite(y).all():
+        raise _missing_labels(name)
+    if y.dtype.kind == "f" and (y != np.trunc(y)).any():
+        raise InvalidInputError(
+            f"Unknown label type: {name} holds fractions such as "
+            f"{y[y != np.trunc(y)][0]:g}, expected {expected} (is it a regression "
+            "target?)"
+        )
+
+
+def _missing_labels(name: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"{name} has missing labels (None, NaN or inf); {ONE_CLASS_EACH}"
+    )
+
+
+def _from_objects(y: NDArray[Any], name: str) -> NDArray[Any]:
     """Return labels that are Python objects as an array of one type."""
     labels = y.tolist()
     if any(_is_missing(label) for label in labels):
-        raise InvalidInputError(MISSING_LABELS)
+        raise _missing_labels(name)
     kinds = {type(label) for label in labels}
+    several = kinds & {list, tuple, set, frozenset, np.ndarray}
+    if several:
+        raise _several_labels(f"rows of type {several.pop().__name__}", name)
     if all(issubclass(kind, numbers.Number | np.bool_) for kind in kinds):
         return np.array(labels)
     if len(kinds) > 1:
         names = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise InvalidInputError(
-            f"y mixes labels of different types ({names}); expected one type"
+            f"{name} mixes labels of different types ({names}); expected one type"
         )
     return np.array([bytes(v).decode() for v in labels]) if kinds == {bytes} else y
 
@@ -197,21 +231,25 @@ def check_label_structure(classes: NDArray[Any], class_counts: NDArray[Any]) -> 
         )
 
 
-def check_codes(y: ArrayLike, n_classes: int) -> NDArray[np.int64]:
-    """Return y as class numbers 0 to ``n_classes - 1``."""
-    coded = np.asarray(y)
+def check_codes(y: ArrayLike, n_classes: int, advice: str = "") -> NDArray[np.int64]:
+    """Return y as class numbers 0 to ``n_classes - 1``; errors end with the advice."""
+    coded = _one_label_each(y, "y")
     if coded.ndim != 1:
         raise InvalidInputError(
             f"y must be one-dimensional, got an array of shape {coded.shape}"
         )
-    expected = f"y must hold class numbers 0 to {n_classes - 1}"
-    is_whole = coded.dtype.kind == "f" and np.array_equal(coded, np.trunc(coded))
-    if coded.dtype.kind not in "iub" and not is_whole:
-        raise InvalidInputError(f"{expected}, got dtype {coded.dtype}")
+    if coded.dtype.kind == "O":
+        coded = _from_objects(coded, "y")
+    numbered = f"class numbers 0 to {n_classes - 1}"
+    _check_no_fractions(coded, "y", numbered)
+    expected = f"y must hold {numbered}"
+    if coded.dtype.kind not in "iubf":
+        raise InvalidInputError(f"{expected}, got dtype {coded.dtype}{advice}")
     coded = coded.astype(np.int64)
     wrong = coded[(coded < 0) | (coded >= n_classes)]
     if len(wrong):
-        raise InvalidInputError(f"{expected} (n_classes={n_classes}), got {wrong[0]}")
+        got = f"(n_classes={n_classes}), got {wrong[0]}"
+        raise InvalidInputError(f"{expected} {got}{advice}")
     return coded
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import torch
 from torch import Tensor
 
 from structsmooth.errors import InvalidInputError
+from structsmooth.strengths.solve import check_strength_range, strength_cap
 
 _INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 
@@ -48,14 +50,18 @@ def check_shapes(logits: Any, target: Any, ignore_index: int) -> bool:
 
 
 def expand_strength(
-    strength: Any, shape: tuple[int, ...], device: torch.device, dtype: torch.dtype
+    strength: Any,
+    n_classes: int,
+    shape: tuple[int, ...],
+    device: torch.device,
+    dtype: torch.dtype,
 ) -> Tensor:
     """Return one strength for each position, checked where that is free."""
     if isinstance(strength, float | int) and not isinstance(strength, bool):
-        _check_range(strength, strength, "strength")
+        check_strength_range(strength, strength, n_classes, "strength")
         return torch.full(shape, strength, device=device, dtype=dtype)
     values = as_tensor(strength, "strength")
-    check_probabilities(values, "strength")
+    check_strengths(values, "strength", n_classes)
     if values.shape != shape and values.ndim:
         if values.shape != shape[:1]:
             wanted = [tuple(shape[:1])] + [tuple(shape)] * (len(shape) > 1)
@@ -80,19 +86,24 @@ def as_tensor(values: Any, name: str) -> Tensor:
     return torch.from_numpy(array.astype(np.float64))
 
 
-def check_probabilities(values: Tensor, name: str) -> None:
-    """Refuse values that can be seen not to be probabilities."""
+def check_strengths(values: Tensor, name: str, n_classes: int | None = None) -> None:
+    """Refuse strengths that can be seen to be none, see `check_strength_range`."""
     if not (values.is_floating_point() or values.dtype in _INTEGERS):
         raise InvalidInputError(f"{name} must be real numbers, got {values.dtype}")
     seen = extremes(values)
     if seen is not None:
-        _check_range(*seen, name)
+        check_strength_range(*seen, n_classes, name, _limit(n_classes, values.dtype))
 
 
-def _check_range(least: float, largest: float, name: str) -> None:
-    if not (least >= 0.0 and largest <= 1.0):
-        got = f"{least:g}" if least == largest else f"{least:g} to {largest:g}"
-        raise InvalidInputError(f"{name} must lie between 0 and 1, got {got}")
+@functools.cache
+def _limit(n_classes: int | None, dtype: torch.dtype) -> float | None:
+    """Return (K-1)/K as this type has it, so that 0.9 in float32 is 9/10."""
+    if n_classes is None or not dtype.is_floating_point:
+        return None
+    limit, most = (n_classes - 1) / n_classes, strength_cap(n_classes)
+    rounded, in_use = torch.tensor([limit, most], dtype=dtype).tolist()
+    # In half precision the largest strengths in use may be rounded up to the limit.
+    return float(rounded if in_use < rounded else np.nextafter(rounded, 2.0))
 
 
 def check_weight(

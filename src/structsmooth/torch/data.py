@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from structsmooth.errors import InvalidInputError
-from structsmooth.torch.checks import as_tensor, check_probabilities
+from structsmooth.torch.checks import as_tensor, check_strengths
 
 
 class SmoothedDataset(Dataset[Any]):
@@ -52,7 +52,7 @@ class SmoothedDataset(Dataset[Any]):
                 f"strengths must have one value for each of the {n_items} items of the "
                 f"data set, got shape {tuple(values.shape)}"
             )
-        check_probabilities(values, "strengths")
+        check_strengths(values, "strengths")
         self.dataset = dataset
         self.strengths = values.detach().to("cpu", torch.float32, copy=True)
 

@@ -57,9 +57,10 @@ def structural_cross_entropy(
         class indices.
     strength : float, Tensor or array-like
         Probability mass that moves from a sample's own class to the others, from 0 to
-        1: one value for all samples, one for each sample (N,), or one for each position
-        (N, d1, ...). Values on a GPU are not checked, because that would mean waiting
-        for it.
+        below (K-1)/K, where all classes would be equally likely: one value for all
+        samples, one for each sample (N,), or one for each position (N, d1, ...).
+        Tensors on a GPU or in a compiled function are not checked, because that would
+        mean waiting for their values.
     weight : Tensor of shape (K,), optional
         Class weights. The whole loss of a sample is multiplied by the weight of its
         own class, and "mean" divides by the sum of these weights. This differs from
@@ -99,7 +100,7 @@ def structural_cross_entropy(
     dtype = torch.promote_types(logits.dtype, torch.float32)
     if weight is not None:
         weight = check_weight(weight, n_classes, logits.device, dtype)
-    strengths = expand_strength(strength, shape, logits.device, dtype)
+    strengths = expand_strength(strength, n_classes, shape, logits.device, dtype)
     if soft:
         target = target.to(dtype)
         log_p = torch.log_softmax(logits.to(dtype), 1)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from structsmooth.errors import InvalidInputError
 from structsmooth.support.validation import check_choice, check_integer
-from structsmooth.torch.checks import as_tensor, check_probabilities, extremes
+from structsmooth.torch.checks import as_tensor, check_strengths, extremes
 from structsmooth.torch.functional import structural_cross_entropy
 
 
@@ -127,7 +127,7 @@ def _as_buffer(strengths: Any) -> Tensor:
             "strengths must be one number, or one number for each sample, got shape "
             f"{tuple(values.shape)}"
         )
-    check_probabilities(values, "strengths")
+    check_strengths(values, "strengths")
     if not isinstance(strengths, Tensor) or not values.is_floating_point():
         values = values.to(torch.get_default_dtype())
     return values.detach().clone()

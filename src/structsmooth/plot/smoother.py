@@ -1,22 +1,27 @@
-"""Figures of a fitted smoother for papers and notebooks.
-
-Every function draws on the axes it is given, or on those of a new figure, and returns
-them. Color-blind readers can tell the colors apart.
-"""
+"""Figures of a fitted smoother."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from structsmooth.bayes_error.ranking import order_of_regions, says_little
-from structsmooth.errors import InvalidInputError, missing_package
+from structsmooth.errors import InvalidInputError
+from structsmooth.plot.style import (
+    BESIDE,
+    BLUE,
+    ORANGE,
+    escaped,
+    finish,
+    new_axes,
+    percent,
+)
 from structsmooth.report.drawing import (
-    FEW,
     OTHER,
     class_colors,
     order_of_classes,
@@ -29,21 +34,12 @@ from structsmooth.smoother import StructuralSmoother
 from structsmooth.support.groups import rows_of_groups
 from structsmooth.support.validation import check_choice, check_integer
 
-try:
-    from matplotlib import pyplot as plt
-    from matplotlib.axes import Axes
-except ImportError as error:
-    raise missing_package("matplotlib", "structsmooth.plot") from error
-
-__all__ = ["plot_class_overlap", "plot_clusters", "plot_map", "plot_strengths"]
-
 MARKERS = "o^sDvPX<>*"  # as many as there are colors
 TITLES = {
     "class": "classes",
     "bayes_error": "estimated Bayes error, %",
     "strength": "smoothing strength",
 }
-BLUE, ORANGE = FEW[:2]
 THIN: dict[str, Any] = {"color": OTHER, "linewidth": 1.0}
 MARKS: Any = {"color": BLUE, "alpha": 0.75, "edgecolors": "white", "linewidths": 0.6}
 DASHED: dict[str, Any] = {"color": ORANGE, "linestyle": "--", "linewidth": 1.2}
@@ -51,10 +47,6 @@ DASHED: dict[str, Any] = {"color": ORANGE, "linestyle": "--", "linewidth": 1.2}
 # map, and the counts inside.
 NAMED, COUNTED = 40, 12
 INSIDE: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 7}
-# Places and style of legends.
-SMALL: dict[str, Any] = {"frameon": False, "fontsize": 8}
-BESIDE = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5), **SMALL}
-ABOVE = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), **SMALL}
 # With more clusters, their numbers are not written at the axis.
 NUMBERED = 60
 # A name longer than this would push the figure off its page.
@@ -134,7 +126,7 @@ def plot_map(
         if legend:
             # An inset, so that it is as high as the axes turn out to be.
             beside = ax.inset_axes((1.03, 0.1, 0.035, 0.8))
-            ticks = _percent if color == "bayes_error" else None
+            ticks = percent if color == "bayes_error" else None
             ax.figure.colorbar(drawn, cax=beside, format=ticks)
     ax.set(title=TITLES[color], xticks=[], yticks=[], aspect="equal")
     if shown < 0.995:
@@ -165,10 +157,10 @@ def plot_strengths(smoother: StructuralSmoother, *, ax: Axes | None = None) -> A
         ax.vlines(errors, *np.transpose(spread), **THIN)
     areas = 45.0 * weights * len(weights)
     ax.scatter(errors, strengths, areas, **MARKS, label="clusters, area by rows")
-    ax.xaxis.set_major_formatter(_percent)
+    ax.xaxis.set_major_formatter(percent)
     ax.set(xlabel="estimated Bayes error, lower bound, %", ylabel=TITLES["strength"])
     ax.set_ylim(bottom=min(0.0, *ax.get_ylim()))
-    return _finish(ax)
+    return finish(ax)
 
 
 def plot_clusters(smoother: StructuralSmoother, *, ax: Axes | None = None) -> Axes:
@@ -207,9 +199,9 @@ def plot_clusters(smoother: StructuralSmoother, *, ax: Axes | None = None) -> Ax
     ax.tick_params(axis="y", labelsize=7, length=0)
     ax.set_ylim(-0.8, n_clusters - 0.2)
     ax.set_xlim(left=0.0)
-    ax.xaxis.set_major_formatter(_percent)
+    ax.xaxis.set_major_formatter(percent)
     ax.set(xlabel=TITLES["bayes_error"], ylabel="cluster")
-    return _finish(ax)
+    return finish(ax)
 
 
 def plot_class_overlap(
@@ -281,24 +273,10 @@ def _ready_axes(
 ) -> Axes:
     """Return the axes to draw on, of a new figure if none were given."""
     check_is_fitted(smoother, "sample_strengths_")
-    if ax is None:
-        _, ax = plt.subplots(figsize=size, layout="constrained")
-    return ax
+    return new_axes(size) if ax is None else ax
 
 
 def _class_names(smoother: StructuralSmoother) -> list[str]:
     """Return the labels as text that matplotlib does not take for mathematics."""
     names = [short(str(label), LONGEST_NAME) for label in smoother.classes_.tolist()]
-    return [name.replace("$", r"\$") for name in names]
-
-
-def _percent(value: float, _position: Any = None) -> str:
-    """Return a share as a tick label in percent."""
-    return f"{100 * value:.10g}"
-
-
-def _finish(ax: Axes) -> Axes:
-    """Put a legend above the axes, and remove lines that carry no information."""
-    ax.legend(**ABOVE, ncols=3, columnspacing=1.2)
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax
+    return [escaped(name) for name in names]
