@@ -91,7 +91,7 @@ def test_the_report_says_which_rows_are_not_ranked_and_why(seen):
     few = says_little(smoother.cluster_bounds_)[labels]
     few |= np.bincount(labels)[labels] <= 10
     assert view.n_unranked == few.sum()
-    assert report.unranked.startswith(f"{few.sum()}\u00a0rows are not ranked, because")
+    assert report.unranked.startswith(f"{few.sum()} rows are not ranked, because they")
     assert report.unranked in render_html(report)
     assert json.loads(report.to_json())["unranked"] == report.unranked
 
@@ -102,7 +102,7 @@ def test_without_neighbors_enough_no_sample_is_listed_and_no_advice_points_to_on
     smoother = StructuralSmoother(random_state=0).fit(X, y)
     report = build_report(smoother, make_view(smoother, X, y))
     assert report.samples == ()
-    assert report.unranked.startswith("No row is ranked, because fewer than 10")
+    assert report.unranked.startswith("No row is ranked: all have fewer than 10")
     assert report.unranked in render_html(report)
     assert not any("ambiguous" in advice for advice in report.verdict.advice)
 

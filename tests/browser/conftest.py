@@ -8,6 +8,7 @@ import shutil
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
@@ -15,6 +16,9 @@ from sklearn.datasets import load_digits
 
 from censuslike import census
 from structsmooth import StructuralSmoother
+from structsmooth.encode import TableEncoder, as_table
+from structsmooth.report import build_report, write_report
+from structsmooth.report.rows import Rows, view_of_rows
 
 EVIL = ["<script>alert(1)</script>", "</script><img src=x onerror=alert(2)>"]
 OPTIONS = (
@@ -61,6 +65,76 @@ def census_data():
     return *census(), {"n_clusters": 46, "reducer": "none"}
 
 
+def suspect_data():
+    """Digits, some of them with a wrong label."""
+    X, y = load_digits(return_X_y=True)
+    y = y.copy()
+    y[::90] = (y[::90] + 3) % 10
+    return X, y, {"ignore_suspects": True}
+
+
+def many_data():
+    """Three hundred classes with long names."""
+    generator = np.random.default_rng(7)
+    y = np.arange(12_000) % 300
+    X = 2.5 * generator.normal(size=(300, 8))[y] + generator.normal(size=(12_000, 8))
+    names = np.array([f"{k}: a class with a name of some length" for k in range(300)])
+    return X, names[y], {}
+
+
+def people():
+    """A table of text, numbers, dates and gaps, and a label that depends on it."""
+    generator = np.random.default_rng(8)
+    n_rows = 4_000
+    age = generator.integers(17, 90, n_rows).astype(float)
+    school = generator.integers(0, 5, n_rows)
+    work = np.where(age < 25, 0, generator.integers(0, 4, n_rows))
+    hours = np.where(work == 0, 20, 40) + generator.normal(0, 8, n_rows).round()
+    score = 0.05 * (age - 40) + 0.9 * (school - 2) + 0.05 * (hours - 38) + (work == 3)
+    y = generator.random(n_rows) < 1 / (1 + np.exp(-2 * score))
+    gain = np.where(
+        generator.random(n_rows) < 0.08, generator.lognormal(8, 1, n_rows), 0
+    )
+    frame = pd.DataFrame(
+        {
+            "age": age,
+            "education": np.array(["none", "school", "college", "BSc", "PhD"])[school],
+            "<b>occupation": np.array(["student", "clerk", "craft", "manager"])[work],
+            "hours per week": hours,
+            "capital gain": gain.round(),
+            "hired": pd.Timestamp("2024-06-01")
+            - pd.to_timedelta((age - 16) * 200 * generator.random(n_rows), unit="D"),
+            "remote": generator.random(n_rows) < 0.3,
+            "married": np.where(age > 30, "yes", "no"),
+            "children": generator.poisson(1.2, n_rows),
+        }
+    )
+    frame["hired"] = frame["hired"].dt.floor("D")
+    frame.loc[work == 0, "hired"] = None
+    frame.loc[generator.random(n_rows) < 0.05, "education"] = None
+    return frame, np.where(y, "more", "less")
+
+
+def write_table_report(path, name):
+    """Write the report of a table, whose rows are read and fitted separately."""
+    frame, y = people()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        X = TableEncoder().fit_transform(frame)
+        smoother = StructuralSmoother(random_state=0, ignore_suspects=True).fit(X, y)
+    table, coded = as_table(frame), smoother.encode(y)
+    rows, suspects = np.arange(len(y)), smoother.suspects_.rows
+    view = view_of_rows(
+        smoother,
+        Rows(rows, X, coded, table),
+        Rows(suspects, X[suspects], coded[suspects], table[suspects]),
+        n_rows=len(y),
+    )
+    typed = ["structsmooth", "fit", "people.csv", "--label", "income", "-o", "out"]
+    report = build_report(smoother, view, name=name, command=typed, directory="out")
+    write_report(report, path)
+
+
 @pytest.fixture(scope="session")
 def reports(tmp_path_factory):
     """The addresses of the reports, by name."""
@@ -72,8 +146,9 @@ def reports(tmp_path_factory):
         "tiny": tiny_data,
         "point": binary_data,
         "census": census_data,
+        "suspects": suspect_data,
+        "many": many_data,
     }
-    addresses = {}
     for name, make in makers.items():
         X, y, settings = make()
         regions = "point" if name == "point" else "cluster"
@@ -81,10 +156,10 @@ def reports(tmp_path_factory):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             smoother.fit(X, y)
-        images = X.reshape(-1, 8, 8) if name == "image" else None
+        images = X.reshape(-1, 8, 8) if name in ("image", "suspects") else None
         smoother.report(folder / f"{name}.html", X, y, images=images, name=f"<i>{name}")
-        addresses[name] = (folder / f"{name}.html").as_uri()
-    return addresses
+    write_table_report(folder / "table.html", "<i>table")
+    return {page.stem: page.as_uri() for page in folder.glob("*.html")}
 
 
 @pytest.fixture(scope="session")

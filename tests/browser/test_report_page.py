@@ -1,15 +1,18 @@
 """Reports in a real browser: they draw, sort, filter and switch without an error."""
 
 import base64
+import json
+from pathlib import Path
+from urllib.parse import unquote, urlparse
 
 import pytest
 from selenium.common.exceptions import NoAlertPresentException
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import Select
+from selenium.webdriver.support.ui import Select, WebDriverWait
 
-ALL = ["binary", "hundred", "image", "tiny", "point"]
+ALL = ["binary", "hundred", "image", "tiny", "point", "suspects", "many", "table"]
 
 
 def all_of(browser, selector):
@@ -18,6 +21,12 @@ def all_of(browser, selector):
 
 def one(browser, selector):
     return browser.find_element(By.CSS_SELECTOR, selector)
+
+
+def report_of(browser):
+    """Return the JSON file beside the page."""
+    page = Path(unquote(urlparse(browser.current_url).path))
+    return json.loads(page.with_suffix(".json").read_text(encoding="utf-8"))
 
 
 def scroll_to(browser, element):
@@ -83,6 +92,39 @@ def test_a_narrow_page_does_not_scroll_sideways(visit, name, width):
         "return [document.documentElement.scrollWidth, window.innerWidth]"
     )
     assert widths == [width, width]
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("width", [320, 390])
+@pytest.mark.parametrize("dark", [False, True])
+def test_on_a_phone_nothing_is_cut_off(visit, name, width, dark):
+    browser = visit(name, width=width, dark=dark, mobile=True)
+    cut_off = browser.execute_script(
+        "const all = [...document.querySelectorAll('main *, header *')];"
+        "const texts = 'h1, h2, h3, p, th, td, dt, dd, summary, li';"
+        "return all.filter((e) => e.getClientRects().length && !e.closest('pre')"
+        "  && !e.closest('.visually-hidden, select')"
+        "  && (e.getBoundingClientRect().right > window.innerWidth"
+        "      || (e.matches(texts) && e.clientWidth"
+        "          && e.scrollWidth > e.clientWidth)))"
+        ".map((e) => e.outerHTML.slice(0, 120))"
+    )
+    assert cut_off == []
+
+
+def test_a_phone_shows_every_cell_of_the_table_of_clusters(visit):
+    browser = visit("table", width=390, mobile=True)
+    row = one(browser, "#cluster-table tbody tr")
+    scroll_to(browser, row)
+    cells = row.find_elements(By.CSS_SELECTOR, "th, td")
+    assert len(cells) == 7
+    for cell in cells:
+        box = cell.rect
+        assert 0 <= box["x"] <= box["x"] + box["width"] <= 390
+    assert "elsewhere" in row.text
+    click(browser, one(browser, "#cluster-table th[data-key=size] button"))
+    sizes = [int(row["size"]) for row in shown_rows(browser)]
+    assert sizes == sorted(sizes, reverse=True)
 
 
 def test_names_that_look_like_markup_stay_text(visit):
@@ -253,6 +295,92 @@ def test_pictures_of_samples_are_images(visit):
     assert len(sizes) == 24
     assert all(size[:2] == [8, 8] for size in sizes)
     assert all("labeled" in size[2] for size in sizes)
+
+
+def test_suspects_show_the_label_they_have_and_the_one_they_look_like(visit):
+    browser = visit("suspects")
+    report = report_of(browser)
+    assert report["n_suspects"] >= 10
+    cards = all_of(browser, "#suspects-list li")
+    assert len(cards) == min(24, len(report["suspects"]))
+    for card, found in zip(cards, report["suspects"], strict=False):
+        assert f"labeled “{found['label']}”" in card.text
+        assert f"looks like “{found['likely']}”" in card.text
+        assert f"row {found['row']}, cluster {found['cluster']}" in card.text
+        image = card.find_element(By.TAG_NAME, "img")
+        assert image.get_property("naturalWidth") == 8
+    assert any(found["row"] % 90 == 0 for found in report["suspects"])
+    assert all_of(visit("image"), "#suspects") == []
+
+
+def test_values_of_rows_are_shown_the_unusual_ones_first(visit):
+    browser = visit("table")
+    report = report_of(browser)
+    for selector, rows in (("samples", "samples"), ("suspects", "suspects")):
+        cards = all_of(browser, f"#{selector}-list li")
+        assert len(cards) == 12
+        for card, row in zip(cards, report[rows], strict=False):
+            names = card.find_elements(By.CSS_SELECTOR, ".values dt")
+            values = card.find_elements(By.CSS_SELECTOR, ".values dd")
+            assert len(names) == len(values) == 6
+            for name, value, found in zip(names, values, row["values"], strict=False):
+                assert name.text == found["feature"]
+                usual = found["usual"]
+                expected = found["value"]
+                if usual not in (None, expected):
+                    expected += f" usually {usual}"
+                assert value.text == expected
+    card = one(browser, "#samples-list li")
+    click(browser, card.find_element(By.CSS_SELECTOR, ".more"))
+    assert len(card.find_elements(By.CSS_SELECTOR, ".values dt")) == 9
+    assert card.find_elements(By.CSS_SELECTOR, ".more") == []
+    assert "<b>occupation" in card.text  # names of columns are text too
+    assert "missing" in one(browser, "#samples-list").text
+    click(browser, one(browser, "#suspects-more"))
+    assert len(all_of(browser, "#suspects-list li")) == len(report["suspects"]) > 12
+    assert not one(browser, "#suspects-more").is_displayed()
+
+
+def test_clusters_say_what_distinguishes_them_and_are_found_by_it(visit):
+    browser = visit("table")
+    report = report_of(browser)
+    first = report["clusters"][0]
+    texts = all_of(browser, "#cluster-table tbody tr:first-child .distinction")
+    assert [text.text.partition(":")[0] for text in texts] == [
+        f"{found['feature']} {found['condition']}" for found in first["distinctions"]
+    ]
+    everything = shown_rows(browser)
+    one(browser, "#table-filter").send_keys("capital gain")
+    assert {int(row["cluster"]) for row in shown_rows(browser)} == {
+        row["cluster"]
+        for row in report["clusters"]
+        if "capital gain" in [found["feature"] for found in row["distinctions"]]
+    }
+    assert 0 < len(shown_rows(browser)) < len(everything)
+
+
+@pytest.mark.parametrize("has_clipboard", [True, False])
+def test_lines_are_copied(visit, has_clipboard):
+    browser = visit("table")
+    lines = report_of(browser)["snippets"]
+    blocks = all_of(browser, ".snippet")
+    assert [block.find_element(By.TAG_NAME, "summary").text for block in blocks] == [
+        line["title"] for line in lines
+    ]
+    if not has_clipboard:
+        browser.execute_script("delete Navigator.prototype.clipboard")
+    wanted = 0
+    click(browser, blocks[wanted].find_element(By.CSS_SELECTOR, "[data-copy]"))
+    button = blocks[wanted].find_element(By.CSS_SELECTOR, "[data-copy]")
+    WebDriverWait(browser, 5).until(lambda _: button.text == "Copied")
+    # What was copied can be pasted.
+    field = one(browser, "#table-filter")
+    scroll_to(browser, field)
+    field.send_keys(Keys.CONTROL, "v")
+    assert field.get_property("value") == lines[wanted]["code"]
+    assert lines[wanted]["code"] == (
+        "structsmooth fit people.csv --label income -o out"
+    )
 
 
 def test_colors_follow_the_system_and_the_button(visit):

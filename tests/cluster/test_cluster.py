@@ -103,8 +103,15 @@ def test_nothing_but_noise_is_one_region(blobs):
 
 def test_small_clusters_join_their_nearest_neighbor_and_it_is_said(blobs):
     X = np.vstack([blobs[0], [[20.0, 9.0]] * 4])
-    with pytest.warns(MergedClustersWarning, match="1 of 4 clusters had fewer than 10"):
+    said = (
+        "^1 of 4 clusters had fewer than 10 rows and was merged into its nearest "
+        "neighbor, 3 remain; min_cluster_size=1 keeps all clusters$"
+    )
+    with pytest.warns(MergedClustersWarning, match=said):
         regions = fit_regions(X, AgglomerativeClustering(4), n_classes=2)
+    several = "^3 of 4 clusters .* were merged into their .*, 1 remains; "
+    with pytest.warns(MergedClustersWarning, match=several):
+        fit_regions(X, AgglomerativeClustering(4), n_classes=2, min_cluster_size=len(X))
     assert regions.n_merged == 1
     assert regions.n_regions == 3
     assert (regions.labels[150:] == regions.labels[1]).all()

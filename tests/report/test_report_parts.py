@@ -3,6 +3,8 @@
 import base64
 import dataclasses
 import io
+import re
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,7 +16,7 @@ from structsmooth.bayes_error.suspects import Suspects
 from structsmooth.errors import InvalidInputError
 from structsmooth.report import build_report, make_view
 from structsmooth.report.checks import make_checks
-from structsmooth.report.html import pair_rows
+from structsmooth.report.html import pair_rows, render_html
 from structsmooth.report.pictures import (
     check_images,
     image_layout,
@@ -163,10 +165,10 @@ def test_tiny_clusters_are_warned_of():
     found = check("tiny-clusters", smoother_of(bounds(29), bounds(71)))
     assert found.status == "warn"
     assert "29.0\u00a0%" in found.finding
-    assert "Of these, 1 may be like the others" in found.finding
+    assert "It may be like the others" in found.finding
     several = smoother_of(bounds(9), bounds(9), bounds(9, lower=0.9), bounds(100))
     found = check("tiny-clusters", several).finding
-    assert "Of these, 3 may be like the others" in found
+    assert "They may be like the others" in found
     harder = bounds(9, lower=0.9, interval=(0.8, 0.95))
     found = check("tiny-clusters", smoother_of(bounds(9), harder, bounds(100))).finding
     assert "Of these, 1 may be like the others" in found
@@ -197,9 +199,8 @@ def test_labels_that_look_like_mistakes_are_named():
     assert one.status == many.status == "warn"
     assert "1\u00a0label of 100 (1.0\u00a0%) looks like a mistake" in one.finding
     assert "30\u00a0labels of 100 (30.0\u00a0%) look like mistakes" in many.finding
-    assert many.finding.endswith(
-        "first: 30, 31, 32, 33, 34, 35, 36, 37, 38, 39 and 20 more."
-    )
+    assert "It is that of row 7; row numbers start at 0." in one.finding
+    assert "first: 30, 31, 32, 33, 34, 35, 36, 37, 38, 39 and 20 more;" in many.finding
 
 
 def test_saturated_bounds_warn_and_fail_when_they_are_most():
@@ -370,6 +371,49 @@ def test_of_few_rows_the_verdict_does_not_judge(overlapping):
     verdict = build_report(smoother, None).verdict
     assert verdict.level == "unsure"
     assert verdict.headline.startswith("Too few rows to say")
+
+
+WRONG_NUMBER = re.compile(
+    r"\b1[ \u00a0](rows|clusters|classes|labels|neighbors|edges|dimensions|features)\b"
+    r"|(?<![.,\d\u202f])\b1 of [\d\u202f]+ \w+ (have|were|are)\b"
+)
+
+
+@pytest.mark.parametrize("n_rows", [4, 12, 40, 400])
+@pytest.mark.parametrize("settings", [{}, {"n_clusters": 1}, {"min_cluster_size": 1}])
+@pytest.mark.parametrize("ignore_suspects", [False, True])
+def test_one_is_not_many(overlapping, n_rows, settings, ignore_suspects):
+    X, y = (values[:: 400 // n_rows] for values in overlapping)
+    X, y = X.copy(), y.copy()
+    X[0] = X[-1]
+    if n_rows == 400:
+        y[1] = 1  # one label that looks wrong, in the group of the other class
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        smoother = StructuralSmoother(
+            random_state=0, ignore_suspects=ignore_suspects, **settings
+        ).fit(X, y)
+    notes = [str(warning.message) for warning in caught]
+    report = build_report(smoother, make_view(smoother, X, y), notes=notes)
+    page = render_html(report).split("<script")[0]
+    texts = [*notes, page, *report.to_dict()["verdict"]["advice"], report.unranked]
+    texts += [check.finding for check in report.checks]
+    for text in texts:
+        assert not WRONG_NUMBER.search(text), WRONG_NUMBER.search(text)
+
+
+def test_a_row_that_is_not_ranked_is_one(seen):
+    smoother, view, _, _ = seen
+
+    def sentence(n_unranked):
+        return build_report(
+            smoother, dataclasses.replace(view, n_unranked=n_unranked)
+        ).unranked
+
+    assert sentence(0) == ""
+    assert sentence(1).startswith("1 row is not ranked, because it has fewer than 10")
+    assert sentence(7).startswith("7 rows are not ranked, because they have fewer")
+    assert sentence(400).startswith("No row is ranked: all have fewer than 10")
 
 
 def test_advice_of_checks_is_passed_on_once(seen):

@@ -15,9 +15,10 @@ def described(frame, clusters, rows, used=None, **changes):
     n_clusters = changes.get("n_clusters", int(clusters.max()) + 1)
     of_rows = np.asarray(changes.get("of_rows", clusters[rows]))
     found = values_of(table[rows], of_rows, table, clusters, n_clusters, used)
+    texts = [*found.texts.tolist(), None]
     return [
         [
-            (str(found.names[j]), str(found.texts[v]), str(found.texts[m]), float(d))
+            (str(found.names[j]), texts[v], texts[m], float(d))
             for j, v, m, d in zip(*row, strict=True)
         ]
         for row in zip(
@@ -80,8 +81,15 @@ def test_columns_of_one_value_and_without_values_are_no_trouble():
     # The quartiles are equal: 8 of 8 rows have a standard deviation of 8 sqrt(7) / 8.
     assert found["mostly"] == ["8", "0", pytest.approx(8.0 / np.sqrt(7.0))]
     assert found["gaps"] == ["missing", "missing", pytest.approx(0.0)]
-    assert found["half"][:2] == ["4", "2.5"]
+    assert found["half"][:2] == ["4", "2"]
     assert found["day"][:2] == ["2021-01-01", "2020-01-01"]
+
+
+def test_where_most_rows_have_no_value_it_is_unusual_to_have_one():
+    frame = pd.DataFrame({"x": [np.nan] * 11 + list(range(9)) + list(range(20))})
+    ((found,),) = described(frame, np.repeat([0, 1], 20), [15])
+    # Nine of twenty have one.
+    assert found == ("x", "4", "missing", pytest.approx(norm.isf(0.225)))
 
 
 def test_a_row_may_be_of_a_cluster_with_other_values_or_without_rows():
@@ -94,3 +102,11 @@ def test_a_row_may_be_of_a_cluster_with_other_values_or_without_rows():
         ("half", "1", "missing", pytest.approx(norm.isf(0.25))),
     ]
     assert [distance for *_, distance in empty] == pytest.approx([0.0, 0.0])
+    assert [usual for _, _, usual, _ in empty] == [None, None]
+
+
+def test_a_level_is_usual_if_half_of_the_rows_have_it():
+    for n_rows, usual in ((3, "a"), (2, None)):
+        levels = ["a"] * n_rows + ["b", "c", "d"]
+        ((found,),) = described(pd.DataFrame({"x": levels}), [0] * len(levels), [0])
+        assert found[:3] == ("x", "a", usual)

@@ -164,7 +164,8 @@ def test_values_are_those_of_the_rows_and_conditions_those_of_the_clusters(reada
         ):
             name = values.names[j]
             assert values.texts[value] == f"{frame[name][row]:.6g}"
-            assert values.texts[middle] == f"{inside[name].median():.6g}"
+            middles = np.sort(inside[name])
+            assert values.texts[middle] == f"{middles[(len(middles) - 1) // 2]:.6g}"
     assert len(view.conditions.features) == len(smoother.strengths_)
     report = build_report(smoother, view)
     for row in report.clusters:
@@ -325,7 +326,7 @@ def test_a_view_with_numbers_out_of_range_is_refused(readable, tmp_path, name, v
     [
         ("values", "columns", 2),
         ("values", "values", 100_000),
-        ("values", "middles", -1),
+        ("values", "middles", -2),
         ("conditions", "features", 2),
         ("values", "columns", None),
         ("values", "distances", None),

@@ -24,10 +24,11 @@ def print_summary(
     """Print what a fit has found, the cluster table first."""
     console = Console(highlight=False)
     bounds, bias = summary["bayes_error"], summary["bayes_error_bias"]
-    strength = summary["strength"]
+    strength, n_clusters = summary["strength"], summary["n_clusters"]
+    clusters = "1 cluster" if n_clusters == 1 else f"{n_clusters} clusters"
     table = Table(
         title=f"{escape(summary['data'])}: {summary['n_samples']} rows, "
-        f"{len(summary['classes'])} classes, {summary['n_clusters']} clusters",
+        f"{len(summary['classes'])} classes, {clusters}",
         box=SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
     )

@@ -157,10 +157,12 @@ def merge_small(
     number = np.where(alive, np.cumsum(alive) - 1, -1)
     region_of_cluster = number[target].astype(np.int64)
     if n_merged:
+        merged = "was merged into its" if n_merged == 1 else "were merged into their"
+        remain = "1 remains" if alive.sum() == 1 else f"{int(alive.sum())} remain"
         warnings.warn(
             f"{n_merged} of {n_clusters} clusters had fewer than {min_size} rows and "
-            f"were merged into their nearest neighbor, {int(alive.sum())} remain; "
-            "min_cluster_size=1 keeps them",
+            f"{merged} nearest neighbor, {remain}; min_cluster_size=1 keeps all "
+            "clusters",
             MergedClustersWarning,
             stacklevel=2,
         )

@@ -28,7 +28,7 @@ from structsmooth.report.rows import N_NEIGHBORS
 from structsmooth.report.snippets import make_snippets
 from structsmooth.report.verdict import make_verdict
 from structsmooth.report.view import View
-from structsmooth.report.words import percent, plural, short
+from structsmooth.report.words import number, percent, short
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.strengths.epsilon import epsilon_from_alpha
 from structsmooth.support.groups import rows_of_groups
@@ -269,7 +269,7 @@ def _values(view: View, row: int) -> tuple[dict[str, Any], ...]:
         {
             "feature": str(found.names[column]),
             "value": str(found.texts[value]),
-            "middle": str(found.texts[middle]),
+            "usual": None if middle < 0 else str(found.texts[middle]),
             "distance": round(float(distance), 2),
         }
         for column, value, middle, distance in zip(
@@ -286,10 +286,18 @@ def _unranked(view: View) -> str:
     """Return a sentence on the rows that cannot be among the ambiguous ones."""
     if not view.n_unranked:
         return ""
-    which = plural(view.n_unranked, "row is not", "rows are not")
     if view.n_unranked == view.n_looked_at:
-        which = "No row is"
+        return (
+            f"No row is ranked: all have fewer than {N_NEIGHBORS} neighbors in their "
+            "clusters, or are in clusters that say little."
+        )
+    if view.n_unranked == 1:
+        return (
+            f"1 row is not ranked, because it has fewer than {N_NEIGHBORS} neighbors "
+            "in its cluster, or because its cluster says little."
+        )
     return (
-        f"{which} ranked, because fewer than {N_NEIGHBORS} neighbors are in the same "
-        "cluster, or because the cluster says little."
+        f"{number(view.n_unranked)} rows are not ranked, because they have fewer than "
+        f"{N_NEIGHBORS} neighbors in their clusters, or because their clusters say "
+        "little."
     )

@@ -168,23 +168,32 @@ def _tiny_clusters(smoother: StructuralSmoother) -> Answer:
     were = plural(n_merged, "cluster was", "clusters were")
     merged = f" {were} too small and joined a neighbor." if n_merged else ""
     if not n_tiny:
-        smallest = plural(int(sizes.min()), "row")
-        return PASS, f"The smallest of {number(len(sizes))} has {smallest}.{merged}"
+        which = "The only cluster"
+        if len(sizes) > 1:
+            which = f"The smallest of {number(len(sizes))} clusters"
+        return PASS, f"{which} has {plural(int(sizes.min()), 'row')}.{merged}"
     share = float(sizes[tiny].sum() / sizes.sum())
-    n_little = np.count_nonzero(says_little(smoother.cluster_bounds_))
+    n_little = int(np.count_nonzero(says_little(smoother.cluster_bounds_)))
     little = "So few rows say little about a cluster."
     if n_little:
-        little = (
-            f"Of these, {n_little} may be like the others: such clusters say little, "
-            "their strengths follow the mean of the others, and they are listed last."
+        which = f"Of these, {n_little} may"
+        if n_little == n_tiny:
+            which = "It may" if n_tiny == 1 else "They may"
+        little = f"{which} be like the others: such " + (
+            "a cluster says little, its strength follows the mean of the others, and "
+            "it is listed last."
+            if n_little == 1
+            else "clusters say little, their strengths follow the mean of the others, "
+            "and they are listed last."
         )
     return (
         WARN,
         f"{plural(n_tiny, 'cluster has', 'clusters have')} fewer than {FEW_ROWS} rows "
         f"({percent(share)} of all). {little}{merged}",
-        f"Use fewer clusters (n_clusters) or min_cluster_size={FEW_ROWS}."
+        f"Use fewer clusters (n_clusters), or min_cluster_size={FEW_ROWS}, so that "
+        "every cluster has enough rows."
         if len(sizes) > 1
-        else "More rows would help.",
+        else "With more rows the estimates would be more certain.",
     )
 
 
@@ -194,10 +203,11 @@ def _one_class_clusters(smoother: StructuralSmoother) -> Answer:
     if not single.any():
         return PASS, "Every cluster has rows of at least two classes."
     share = float(smoother.cluster_weights_[single].sum())
+    n_single = int(single.sum())
+    have = "has rows" if n_single == 1 else "have rows"
     found = (
-        f"Clusters with a single class: {number(int(single.sum()))} of "
-        f"{number(len(single))} ({percent(share)} of the rows). Their estimated Bayes "
-        "error is 0."
+        f"{number(n_single)} of {number(len(single))} clusters {have} of a single "
+        f"class ({percent(share)} of all rows), and so an estimated Bayes error of 0."
     )
     if share > 0.5 and smoother.alpha_ > smoother.bayes_error_bounds_.lower:
         return (
@@ -213,14 +223,14 @@ def _rare_classes(smoother: StructuralSmoother, names: Sequence[str]) -> Answer:
     counts = smoother.bayes_error_bounds_.class_counts
     rare = np.flatnonzero(counts < RARE_CLASS)
     if not len(rare):
-        return PASS, f"The smallest has {plural(int(counts.min()), 'row')}."
+        return PASS, f"The smallest class has {plural(int(counts.min()), 'row')}."
     rare_names = listed([short(names[k]) for k in rare.tolist()])
     return (
         WARN,
         f"{plural(len(rare), 'class has', 'classes have')} fewer than {RARE_CLASS} "
         f"rows: {rare_names}.",
-        "Collect more rows of the rare classes, or merge them with others: so few rows "
-        "say little about where a class overlaps with others.",
+        "Collect more rows of rare classes, or merge such classes with others: so few "
+        "rows say little about where a class overlaps with others.",
     )
 
 
@@ -228,13 +238,24 @@ def _suspects(smoother: StructuralSmoother) -> Answer:
     suspects, n_rows = smoother.suspects_, smoother.bayes_error_bounds_.n_samples
     if not suspects:
         return PASS, "No label differs from nearly all of its neighbors."
+    found = (
+        f"{plural(len(suspects), 'label')} of {number(n_rows)} "
+        f"({percent(len(suspects) / n_rows)}) look like mistakes: nearly all neighbors "
+        "have another label. "
+    )
+    if len(suspects) == 1:
+        return (
+            WARN,
+            f"{found.replace('look like mistakes', 'looks like a mistake')}It is that "
+            f"of row {suspects.rows[0]}; row numbers start at 0.",
+            "Look at the row whose label looks like a mistake, and correct the label "
+            "or leave the row out of the training: smoothing is no cure for wrong "
+            "labels. This label was not counted as overlap.",
+        )
     first = listed([f"{row}" for row in suspects.rows.tolist()], most=10)
-    look = "looks like a mistake" if len(suspects) == 1 else "look like mistakes"
     return (
         WARN,
-        f"{plural(len(suspects), 'label')} of {number(n_rows)} "
-        f"({percent(len(suspects) / n_rows)}) {look}: nearly all neighbors have "
-        f"another label. Row numbers from 0, the most certain first: {first}.",
+        f"{found}The rows, the most certain first: {first}; row numbers start at 0.",
         "Look at the rows whose labels look like mistakes, and correct the labels or "
         "leave the rows out of the training: smoothing is no cure for wrong labels. "
         "These labels were not counted as overlap.",
@@ -263,10 +284,11 @@ def _duplicates(view: View) -> Answer:
         among = f" among {number(view.n_compared)} rows chosen at random"
     if view.duplicate_share == 0.0:
         return PASS, f"No two rows are equal{among}."
-    found = (
-        f"{percent(view.duplicate_share)} of the rows equal another one{among}; "
-        f"{percent(view.conflict_share)} equal one with another label."
-    )
+    conflicts = "all with the same label"
+    if view.conflict_share > 0.0:
+        conflicts = f"{percent(view.conflict_share)} a row with another label"
+    share = percent(view.duplicate_share)
+    found = f"{share} of the rows equal another row{among}, {conflicts}."
     advice = ""
     if view.conflict_share > 0.0:
         advice = (
@@ -297,10 +319,10 @@ def _box(smoother: StructuralSmoother) -> Answer:
     if low < 0.0 or high >= ceiling:
         found = f"They range from {low:.6g} to {high:.6g}, expected 0 to below "
         return FAIL, f"{found}{ceiling:.6g}.", FIT_AGAIN
-    found = (
-        f"They range from {strength(low)} to {strength(high)}, inside 0 to below "
-        f"{strength(ceiling)}."
-    )
+    span = f"They range from {strength(low)} to {strength(high)}"
+    if strength(low) == strength(high):
+        span = f"All are {strength(low)}"
+    found = f"{span}, inside 0 to below {strength(ceiling)}."
     at_zero = values == 0.0
     if at_zero.any() and smoother.alpha_ > 0.0:
         share = percent(float(at_zero.mean()), 0)

@@ -87,7 +87,7 @@ def distinguish(
         is_threshold = counts.relations <= AT_LEAST
         gains = here - elsewhere
         gains = np.where(is_threshold, gains, np.abs(gains))
-        for i in largest_of_each(counts.clusters, gains).tolist():
+        for i in _largest_of_each(counts.clusters, gains).tolist():
             cluster = counts.clusters[i]
             if gains[i] >= least[cluster]:
                 phrase = _words(table, j, int(counts.relations[i]), counts.values[i])
@@ -186,7 +186,7 @@ def _joined(*parts: _Counts) -> _Counts:
     return _Counts(*(np.concatenate(some) for some in zip(*parts, strict=True)))
 
 
-def largest_of_each(
+def _largest_of_each(
     clusters: NDArray[np.int64], gains: NDArray[np.float64]
 ) -> NDArray[np.int64]:
     """Return where the largest gain of each cluster is, the first of equal ones."""

@@ -236,7 +236,8 @@ class _ValueTable:
             for value in row["values"][:most]:
                 numbers.append(self._number(self.features, short(value["feature"])))
                 numbers.append(self._number(self.texts, value["value"]))
-                numbers.append(self._number(self.texts, value["middle"]))
+                usual = value["usual"] or value["value"]  # nothing beside the value
+                numbers.append(self._number(self.texts, usual))
         unusual = sum(value["distance"] >= UNUSUAL for value in row["values"])
         return {**row, "values": numbers, "unusual": unusual}
 

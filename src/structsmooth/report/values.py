@@ -1,9 +1,10 @@
 """The values of single rows as text, those that are unusual in their cluster first.
 
-A number or date is as unusual as it is far from the cluster's median, in units of a
-robust standard deviation of all rows. A level that a share of the cluster's rows have,
-or a gap, is as unusual as a number that is exceeded by that share of a normal
-distribution, on both sides together: the same unit.
+A number or date is as unusual as it is far from the cluster's median (the smaller one
+of two), in units of a robust standard deviation of all rows. A level that a share of
+the cluster's rows have, or a gap, is as unusual as a number that is exceeded by that
+share of a normal distribution, on both sides together: the same unit. Usual is the
+median, or what at least half of the cluster's rows have.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from scipy.special import ndtri
 
 from structsmooth.encode.cells import CATEGORY
 from structsmooth.encode.table import Table, text_of
-from structsmooth.report.conditions import largest_of_each
 from structsmooth.report.words import short
 
 # Values of each row that are kept.
@@ -34,13 +34,13 @@ class Values:
     texts: NDArray[np.str_]  # all texts that occur
     columns: NDArray[np.int64]  # (m, k)
     values: NDArray[np.int64]  # (m, k) places in the texts
-    middles: NDArray[np.int64]  # (m, k) those of the cluster's median or usual level
+    middles: NDArray[np.int64]  # (m, k) those of what is usual in the cluster; -1: none
     distances: NDArray[np.float64]  # (m, k) how unusual the values are
 
 
 class _Judged(NamedTuple):
     distances: NDArray[np.float64]  # of each row shown
-    middles: NDArray[np.float64]  # of each cluster
+    middles: NDArray[np.float64]  # of each cluster; inf: none
 
 
 def values_of(
@@ -79,6 +79,8 @@ def values_of(
     places: dict[str, int] = {}
 
     def place_of(value: float, column: int) -> int:
+        if value == np.inf:
+            return -1
         text = text_of(value, table.kinds[column], table.levels[column])
         return places.setdefault(short(text), len(places))
 
@@ -109,13 +111,13 @@ def _judge_numbers(
     ordered = values[known][np.lexsort((values[known], clusters[known]))]
     first = np.cumsum(n_known) - n_known
     medians = np.full(len(sizes), np.nan)
-    some = n_known > 0
-    low, high = first[some] + (n_known[some] - 1) // 2, first[some] + n_known[some] // 2
-    medians[some] = (ordered[low] + ordered[high]) / 2.0
+    medians[sizes == 0] = np.inf
+    some = (n_known > 0) & (2 * n_known >= sizes)  # elsewhere it is usual to have none
+    medians[some] = ordered[(first + (n_known - 1) // 2)[some]]
     distances = np.abs(shown - medians[of_shown]) / _spread(ordered)
     n_alike = np.where(np.isnan(shown), (sizes - n_known)[of_shown], n_known[of_shown])
-    is_new = np.isnan(distances)  # no value, or the only one of its cluster
-    distances[is_new] = _rarity(n_alike, sizes[of_shown])[is_new]
+    of_kind = ~np.isfinite(distances)  # what counts is whether there is a value at all
+    distances[of_kind] = _rarity(n_alike, sizes[of_shown])[of_kind]
     return _Judged(distances, medians)
 
 
@@ -142,9 +144,9 @@ def _judge_levels(
     wanted = of_shown * width + asked + 1
     at = np.searchsorted(pairs, wanted).clip(max=len(pairs) - 1)
     n_alike = np.where(pairs[at] == wanted, counts[at], 0)
-    middles = np.full(len(sizes), np.nan)
-    most = largest_of_each(pairs // width, counts.astype(np.float64))
-    middles[pairs[most] // width] = pairs[most] % width - 1.0
+    middles = np.full(len(sizes), np.inf)
+    usual = 2 * counts >= sizes[pairs // width]
+    middles[pairs[usual][::-1] // width] = pairs[usual][::-1] % width - 1.0
     middles[middles < 0.0] = np.nan
     return _Judged(_rarity(n_alike, sizes[of_shown]), middles)
 

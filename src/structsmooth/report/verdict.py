@@ -149,10 +149,10 @@ def _reach(whole: BayesErrorBounds, n_dimensions: int) -> str:
             "classifiers can do somewhat better."
         )
     return said + (
-        f"which are not near in {plural(n_dimensions, 'dimension')}. There the "
-        "estimate comes out too high, and good classifiers do better than the “lower” "
-        "bound: on 26 071 rows of HIGGS the bound is 31\u00a0%, and boosted trees have "
-        "an error of 28\u00a0%. Use it to compare regions of these data."
+        f"which are not near in {plural(n_dimensions, 'dimension')}. So the estimate "
+        "comes out too high, and good classifiers do better than the “lower” bound: on "
+        "26 071 rows of HIGGS the bound is 31\u00a0%, and boosted trees have an error "
+        "of 28\u00a0%. Use the estimate to compare regions of these data."
     )
 
 

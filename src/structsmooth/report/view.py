@@ -129,7 +129,7 @@ def _check_view(view: View, n_classes: int, n_clusters: int) -> None:
         limits += [
             (values.columns, 0, len(values.names)),
             (values.values, 0, len(values.texts)),
-            (values.middles, 0, len(values.texts)),
+            (values.middles, -1, len(values.texts)),
         ]
         shapes += [
             len(values.columns) == len(view.ambiguous) + n_suspects,

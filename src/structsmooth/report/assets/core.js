@@ -26,6 +26,7 @@ const thousands = (count) =>
     /\B(?=(\d{3})+(?!\d))/g,
     "\u202f",
   );
+const plural = (count, one, many) => `${thousands(count)} ${count === 1 ? one : many}`;
 const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 const className = (number) => data.classes[number];
 
@@ -173,7 +174,7 @@ document.addEventListener("keydown", (event) => {
 
 function clusterLines(cluster) {
   return [
-    `${thousands(cluster.size)} rows: ${cluster.classes}`,
+    `${plural(cluster.size, "row", "rows")}: ${cluster.classes}`,
     `Bayes error ${percent(cluster.lower)} (${percent(cluster.interval[0])} to ` +
       `${percent(cluster.interval[1])})`,
     `strength ${cluster.strength.toFixed(3)}`,

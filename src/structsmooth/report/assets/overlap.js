@@ -70,7 +70,7 @@
     }
     const ramp = make("span", { class: "ramp" });
     ramp.style.background = rampGradient();
-    byId("overlap-legend").replaceChildren("0", ramp, `${thousands(top)} edges`);
+    byId("overlap-legend").replaceChildren("0", ramp, plural(top, "edge", "edges"));
     context.font = `${size}px ${family}`;
     context.textBaseline = "middle";
     if (named) {
@@ -109,7 +109,7 @@
   function note() {
     const parts = [];
     if (n > 12) parts.push("Classes are ordered so that those that overlap are neighbors.");
-    if (data.heat.left) parts.push(`These are the ${n} classes that overlap most; ${data.heat.left} more are left out.`);
+    if (data.heat.left) parts.push(`These are the ${n} classes that overlap most; ${plural(data.heat.left, "other is", "others are")} left out.`);
     parts.push("These are raw counts: a tree has to connect all classes of its cluster, even those that lie far apart. The last column names the cluster with the most of these edges.");
     byId("overlap-note").textContent = parts.join(" ");
   }
@@ -141,8 +141,8 @@
     const title = a === b ? className(a) : `${className(a)} – ${className(b)}`;
     const where = chosen === null ? "" : ` in cluster ${chosen}`;
     const lines = a === b
-      ? [`${thousands(data.sizes[a])} rows`]
-      : [`${thousands(countOf(a, b))} tree edges join them${where}`];
+      ? [plural(data.sizes[a], "row", "rows")]
+      : [`${plural(countOf(a, b), "tree edge joins", "tree edges join")} these classes${where}`];
     const box = canvas.getBoundingClientRect();
     showTip(box.left + grid.left + (cell[1] + 0.8) * grid.cell,
       box.top + grid.top + (cell[0] + 0.5) * grid.cell, title, lines);

@@ -25,10 +25,11 @@ function valuesOf(row) {
     }
   }
   const n = row.values.length / 3;
+  if (!n) return [];
   const first = n <= data.firstValues + 1 ? n : data.firstValues;
   add(0, first);
   if (n === first) return [list];
-  const button = make("button", { type: "button", class: "more" }, `${n - first} more values`);
+  const button = make("button", { type: "button", class: "more" }, `Show ${n - first} more values`);
   button.addEventListener("click", () => {
     add(first, n);
     button.remove();
@@ -83,10 +84,20 @@ if (data.samples.length) {
 
 if (data.suspects.length) {
   const list = byId("suspects-list");
+  const more = byId("suspects-more");
+  const most = anyPicture(data.suspects) ? 24 : 12;
   list.classList.toggle("text", !anyPicture(data.suspects));
-  for (const row of data.suspects) {
+
+  function card(row) {
     const item = cardOf(row, make("div", { class: "likely" }, `looks like “${className(row.likely)}”`));
     item.append(make("div", { class: "near" }, `${percent(row.agreement, 0)} of its neighbors have that label`), ...valuesOf(row));
-    list.append(item);
+    return item;
   }
+  list.append(...data.suspects.slice(0, most).map(card));
+  more.hidden = data.suspects.length <= most;
+  more.textContent = `Show ${data.suspects.length - most} more`;
+  more.addEventListener("click", () => {
+    list.append(...data.suspects.slice(most).map(card));
+    more.hidden = true;
+  });
 }

@@ -21,7 +21,6 @@ for (const button of document.querySelectorAll("[data-copy]")) {
   }
 
   button.hidden = false;
-  button.setAttribute("aria-label", `Copy: ${button.previousElementSibling.textContent}`);
   button.addEventListener("click", async () => {
     button.textContent = (await copy()) ? "Copied" : "Press Ctrl+C";
     setTimeout(() => {

@@ -34,7 +34,10 @@
       }
     }
     svg.append(makeSvg("line", { class: "uniform", x1: left, x2: width - right, y1: y(data.alpha), y2: y(data.alpha) }));
-    const name = makeSvg("text", { class: "uniform-name", x: width - right, y: y(data.alpha) + 16, "text-anchor": "end" }, `uniform ${data.alpha.toFixed(3)}`);
+    // On the left if a mark is in the way on the right.
+    const isTaken = inOrder.some((c) => x(c.lower) > width - right - 100 && Math.abs(y(c.strength) - y(data.alpha) - 12) < 16);
+    const side = isTaken ? { x: left + 6, "text-anchor": "start" } : { x: width - right, "text-anchor": "end" };
+    const name = makeSvg("text", { class: "uniform-name", y: y(data.alpha) + 16, ...side }, `uniform ${data.alpha.toFixed(3)}`);
     svg.append(name);
     inOrder.forEach((c, place) => {
       const r = clamp(5.5 * Math.sqrt(c.weight * inOrder.length), 2.5, 22);
