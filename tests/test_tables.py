@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from benchmarks.people import people
 from sklearn.base import clone
@@ -24,6 +25,7 @@ from structsmooth import (
 )
 from structsmooth.cli import app
 from structsmooth.errors import InvalidInputError
+from structsmooth.io.readers import read_dataset
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::structsmooth.errors.StructsmoothWarning"
@@ -270,3 +272,59 @@ def test_a_result_out_of_core_shows_pictures_and_class_names(tmp_path):
         with pytest.raises(InvalidInputError, match="must"):
             fit_out_of_core(tmp_path / "X.npy", tmp_path / "p", labels=y, **wrong)
     assert not list(tmp_path.glob("p*"))
+
+
+def test_labels_may_be_a_column_of_any_library(table, fitted):
+    frame, y = table
+    for labels in (pl.Series(y), pl.Series(y, dtype=pl.Categorical), pa.array(y)):
+        smoother = StructuralSmoother(random_state=0).fit(pl.from_pandas(frame), labels)
+        assert smoother.classes_.tolist() == ["<=50K", ">50K"]
+        assert np.array_equal(smoother.sample_strengths_, fitted.sample_strengths_)
+
+
+def test_names_of_columns_may_be_odd_but_not_equal(table):
+    frame, y = table
+    odd = frame.set_axis([0, "work", *range(2, 14)], axis=1)
+    smoother = StructuralSmoother(random_state=0).fit(odd, y)
+    assert not hasattr(smoother, "feature_names_in_")
+    assert np.array_equal(smoother.predict_strength(odd), smoother.sample_strengths_)
+    with pytest.raises(InvalidInputError, match="two columns named 'a'"):
+        StructuralSmoother().fit(
+            frame[["age", "hours"]].set_axis(["a", "a"], axis=1), y
+        )
+
+
+def test_rows_of_other_kinds_get_one_sentence(table):
+    frame, y = table
+    with pytest.raises(InvalidInputError, match="LazyFrame, expected a DataFrame"):
+        StructuralSmoother().fit(pl.from_pandas(frame).lazy(), y)
+    with pytest.raises(InvalidInputError, match="must be two-dimensional"):
+        StructuralSmoother().fit(frame["age"], y)
+    with pytest.raises(InvalidInputError, match="DataFrame, which is in memory"):
+        fit_out_of_core(frame, "o", labels=y)
+
+
+def test_notes_on_new_rows_are_shown(files):
+    run("fit", files / "t.csv", "--label", "income", "-o", files / "o", "-q")
+    new, y = people(50, seed=2)
+    new.assign(sex="alien", income=y).to_csv(files / "n.csv", index=False)
+    options = ("--data", files / "n.csv", "--label", "income", "-o", files / "l.npy")
+    found = json.loads(run("labels", files / "o", *options, "--json"))
+    assert "'sex' of X has values that fit did not see: 'alien'" in found["notes"][0]
+
+
+def test_long_and_strange_levels_survive_a_file(tmp_path):
+    levels = ["x" * 40_000, "nul\0", "line\nbreak", "plain"]
+    frame = pd.DataFrame({"a": levels * 50, "b": np.arange(200) % 7})
+    y = np.arange(200) % 2
+    smoother = StructuralSmoother(random_state=0).fit(frame, y)
+    smoother.save(tmp_path / "s.zip")
+    loaded = StructuralSmoother.load(tmp_path / "s.zip")
+    assert loaded.structure_.encoding.columns[0].levels == tuple(sorted(levels))
+    assert (tmp_path / "s.zip").stat().st_size < 50_000
+
+
+def test_a_tsv_is_separated_by_tabs_whatever_its_names(tmp_path):
+    path = tmp_path / "t.tsv"
+    path.write_text("a, b, c\ty\n1\t0\n2\t1\n")
+    assert read_dataset(path, label="y").X.names == ("a, b, c",)

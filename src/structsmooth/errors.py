@@ -52,6 +52,10 @@ class LeftOutColumnsWarning(StructsmoothWarning):
     """Columns of a table that tell nothing about a row, such as names, are not used."""
 
 
+class TextNumbersWarning(StructsmoothWarning):
+    """A column counts as text because of a few words, or signs, among its numbers."""
+
+
 class NewLevelsWarning(StructsmoothWarning):
     """New rows have values in a column of categories that no row of the fit had."""
 

@@ -18,7 +18,13 @@ from structsmooth.bayes_error.suspects import set_straight
 from structsmooth.cluster.clusterers import seed_of
 from structsmooth.cluster.regions import fit_regions
 from structsmooth.encode.fitting import encode_rows
-from structsmooth.encode.table import Table, as_table, is_table, numbers_of
+from structsmooth.encode.table import (
+    Table,
+    as_table,
+    column_names,
+    is_table,
+    numbers_of,
+)
 from structsmooth.labels.forms import smooth_labels
 from structsmooth.labels.spread import spread_of
 from structsmooth.reduce import fit_reduction, is_transformer
@@ -192,7 +198,7 @@ class StructuralSmoother(SmootherBase):
         settings = self.get_params(deep=False)
         counted = count_rows(X, y, sample_weight, repeat=needs_copies(settings))
         coded, weights, n_classes = counted.coded, counted.weights, len(counted.classes)
-        encoding, rows = encode_rows(counted.X, weights)
+        encoding, rows = encode_rows(X, weights, counted.numbers)
         check_settings(settings, n_classes, rows.shape)
         seed, points, suspects = seed_of(self.random_state), None, None
 
@@ -359,11 +365,12 @@ class StructuralSmoother(SmootherBase):
         if not (is_table(X) and takes_tables):
             options: dict[str, Any] = {"accept_sparse": True, "min_rows": 1 + reset}
             return check_features(X, estimator=self, reset=reset, **options)
-        if isinstance(X, Table):
-            self.feature_names_in_ = np.array(X.names, dtype=object)
-            return X
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        return X if is_transformer(self.reducer) else as_table(X)
+        if is_transformer(self.reducer):
+            return validate_data(self, X, reset=reset, skip_check_array=True)
+        table = as_table(X)
+        if isinstance(X, Table) or all(isinstance(n, str) for n in column_names(X)):
+            self.feature_names_in_ = np.array(table.names, dtype=object)
+        return table
 
     def _place(self, X: Any) -> Place:
         rows = self.check_rows(X)

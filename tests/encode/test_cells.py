@@ -195,3 +195,48 @@ def test_a_column_without_values_is_empty(column):
 def test_what_cannot_be_used_says_what_it_holds(column, reason):
     with pytest.raises(UnusableColumnError, match=reason):
         read_cells(column)
+
+
+def test_truth_values_with_gaps_are_levels_too():
+    for gap in (None, NAN, pd.NA):
+        cells = read_cells(pd.Series([True, False, gap], dtype=object))
+        assert texts(cells) == ["True", "False", None]
+
+
+def test_categories_of_digits_stay_categories_in_every_library():
+    for column in (
+        pd.Series(["1", "2", "1"], dtype="category"),
+        pd.Series([1, 2, 1], dtype="category"),
+        pd.Series([1.0, 2.0, 1.0], dtype="category"),
+        pl.Series(["1", "2", "1"], dtype=pl.Categorical),
+        pl.Series(["1", "2", "1"], dtype=pl.Enum(["1", "2"])),
+        pa.array(["1", "2", "1"]).dictionary_encode(),
+    ):
+        cells = read_cells(column)
+        assert (cells.kind, texts(cells)) == ("category", ["1", "2", "1"])
+
+
+def test_underscores_are_no_part_of_a_number():
+    cells = read_cells(["1_1", "11"])
+    assert (cells.kind, texts(cells)) == ("category", ["1_1", "11"])
+
+
+def test_moments_far_from_now_keep_their_order():
+    far = np.array(["-9999-01-01", "400000-01-01"], dtype="datetime64[D]")
+    first, last = read_cells(far).numbers
+    assert first < 0.0 < last
+    fine = np.array(["2020-01-31T00:00:00.250"], dtype="datetime64[ns]")
+    assert read_cells(fine).numbers.tolist() == [DAY + 0.25]
+    assert read_cells(["2020-01-31 00:00:00.250000000"]).kind == "date"
+
+
+def test_wide_whole_numbers_of_polars():
+    cells = read_cells(pl.Series([1, 2], dtype=pl.Int128))
+    assert (cells.kind, cells.numbers.tolist()) == ("number", [1.0, 2.0])
+    assert read_cells(pl.Series([1, 2**100], dtype=pl.Int128)).kind == "category"
+    assert read_cells([np.int64(2**53 + 1), np.int64(2**53)]).kind == "category"
+
+
+def test_complex_objects_cannot_be_used():
+    with pytest.raises(UnusableColumnError, match="complex"):
+        read_cells([1j, 2j])

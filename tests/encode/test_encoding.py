@@ -12,12 +12,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from structsmooth import TableEncoder
-from structsmooth.encode.fitting import fit_encoding
+from structsmooth.encode.fitting import encode_rows, fit_encoding
 from structsmooth.encode.table import Table, as_table
 from structsmooth.errors import (
     InvalidInputError,
     LeftOutColumnsWarning,
     NewLevelsWarning,
+    TextNumbersWarning,
 )
 
 
@@ -287,3 +288,113 @@ def test_one_line_says_what_was_done():
         "4 columns: 1 number standardized, 1 date standardized, 1 category one-hot "
         "encoded, 1 rare level taken together, missing values in town, left out same"
     )
+
+
+def test_more_names_than_are_kept_apart_are_rare_together(monkeypatch):
+    monkeypatch.setattr("structsmooth.encode.table.MOST_LEVELS", 100)
+    names = [f"n{k}" for k in range(300)]
+    with pytest.warns(LeftOutColumnsWarning, match="each of them rare"):
+        _, encoding = encode(x=np.arange(300) / 7, name=names)
+    assert encoding.n_features == 1
+
+
+def test_a_few_rows_never_make_a_level():
+    _, encoding = encode(x=np.arange(300) / 7, kind=["a"] * 299 + [None])
+    assert encoding.columns[1].left_out == "has the same value in every row"
+    features, encoding = encode(kind=["a"] * 150 + ["b"] * 147 + ["c"] * 2 + [None])
+    assert (encoding.columns[0].n_codes, encoding.columns[0].n_rare) == (2, 1)
+    assert features[-3:].tolist() == [[0.0], [0.0], [0.0]]
+
+
+def test_levels_that_are_numbers_are_found_again_whatever_their_type():
+    frame = pd.DataFrame(
+        {"c": pd.Categorical([1.0, 2.0, np.nan] + [1.0, 2.0, 3.0] * 99)}
+    )
+    encoder = TableEncoder().fit(frame)
+    expected = encoder.transform(frame)
+    assert np.array_equal(encoder.transform(frame.astype({"c": float})), expected)
+    assert np.array_equal(encoder.transform(frame.to_numpy()), expected)
+
+
+def test_an_identifier_repeats_only_with_its_row():
+    ids = np.arange(300)
+    for weights in (None, ids % 2 + 1):
+        table = as_table(pd.DataFrame({"id": ids, "x": ids / 7}))
+        numbers = None if weights is None else np.repeat(ids, weights)
+        with pytest.warns(LeftOutColumnsWarning, match="identifier"):
+            encoding, features = encode_rows(table, None, numbers)
+        assert encoding.columns[0].left_out
+        assert features.shape == (300 if weights is None else 450, 1)
+
+
+def test_numbers_that_repeat_late_are_no_identifiers():
+    ids = np.tile(np.arange(20_000.0), 2)
+    _, encoding = encode(id=ids)
+    assert encoding.n_features == 1
+
+
+def test_large_numbers_have_their_own_scale():
+    rng = np.random.default_rng(0)
+    values = 1e15 + np.round(rng.normal(0, 8, size=5000))
+    features, _ = encode(x=values)
+    assert features.std() == pytest.approx(1.0)
+    assert features.mean() == pytest.approx(0.0, abs=0.02)  # of 0.125 apart
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [*np.arange(99).astype(str), "no idea"],
+        [f"{k},5" for k in range(100)],
+        [f"{k} %" for k in range(100)],
+    ],
+)
+def test_numbers_that_count_as_text_are_pointed_out(values):
+    with pytest.warns() as caught:
+        encode(price=values, x=np.arange(100) / 7)
+    said = [str(w.message) for w in caught if w.category is TextNumbersWarning]
+    assert len(said) == 1
+    assert said[0].startswith("the column 'price' counts as text, because not all")
+
+
+def test_unused_categories_of_the_fit_are_not_new():
+    kind = pd.Categorical(["a", "b"] * 150, categories=["a", "b", "z"])
+    frame = pd.DataFrame({"c": kind})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        TableEncoder().fit(frame).transform(frame)
+
+
+def test_features_have_names():
+    frame = pd.DataFrame(
+        {
+            "age": [1.0, 2.0, np.nan] * 20,
+            "work": ["a", "b", "c"] * 20,
+            "owner": [True, False, True] * 20,
+            "id": range(60),
+        }
+    )
+    with pytest.warns(LeftOutColumnsWarning):
+        names = TableEncoder().fit(frame).get_feature_names_out()
+    assert names.tolist() == [
+        "age",
+        "age is missing",
+        "work=a",
+        "work=b",
+        "work=c",
+        "owner=True",
+    ]
+
+
+def test_what_is_no_table_is_named():
+    for rows in (np.zeros((3, 2)), [[1, 2]], pd.Series([1, 2])):
+        with pytest.raises(InvalidInputError, match=r"must be a DataFrame.*got"):
+            TableEncoder().fit(rows)
+
+
+def test_a_subclass_of_a_data_frame_is_a_table():
+    class Frame(pd.DataFrame):
+        pass
+
+    frame = Frame({"a": [1.0, 3.0] * 10})
+    assert TableEncoder().fit_transform(frame)[:2].tolist() == [[-1.0], [1.0]]

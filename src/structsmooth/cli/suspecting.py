@@ -48,6 +48,7 @@ def suspects(
     if output is not None:
         check_columns_path(output)
     if data.is_dir():
+        read_summary(data)
         given = (label, labels, drop, header, components, jobs, seed or None)
         is_default = reducer is options.Reduction.pca
         if not is_default or any(value is not None for value in given):
@@ -83,7 +84,6 @@ def suspects(
 
 
 def _of_result(directory: Path) -> dict[str, Any]:
-    read_summary(directory)
     from structsmooth.io.results import read_result, suspect_columns
 
     smoother, coded, _ = read_result(directory)

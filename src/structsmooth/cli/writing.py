@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from pathlib import Path
 from typing import Annotated
 
@@ -92,12 +91,13 @@ def write_labels(
         raise InvalidParameterError(
             "--label, --labels and --header are for rows given with --data"
         )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with options.collected_notes() as notes:
         columns = label_columns(smoother, kind.value, coded, X, seed)
     write_columns(output, columns)
     rows = len(next(iter(columns.values())))
     if as_json:
-        print(json.dumps({"file": str(output), "kind": kind.value, "rows": rows}))
+        found = {"file": str(output), "kind": kind.value, "rows": rows, "notes": notes}
+        print(json.dumps(found))
     elif not quiet:
+        options.print_notes(notes)
         print(f"Wrote {kind.value} labels, {rows} rows, to {output}.")

@@ -23,6 +23,7 @@ NUMBER, DATE, CATEGORY, EMPTY = KINDS = ("number", "date", "category", "empty")
 MISSING = frozenset(
     ("", "?", "na", "n/a", "nan", "-nan", "null", "none", "<na>", "nat")
     + ("#n/a", "#na", "#n/a n/a", "1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan")
+    + ("n.a.", "-", "--", ".", "unknown", "missing")
 )
 # Larger whole numbers cannot be told apart as floating-point numbers.
 LARGEST_EXACT = 2**53
@@ -30,7 +31,7 @@ LARGEST_EXACT = 2**53
 LARGEST = 1e150
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _DATE = re.compile(
-    r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}([.,]\d{1,6})?)?(Z|[+-]\d{2}:?\d{2})?)?"
+    r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?"
 )
 _TRUTH = {"true": "True", "false": "False"}
 
@@ -72,13 +73,15 @@ def _from_array(column: Any, as_text: bool) -> Cells:
     if kind == "f":
         return _from_numbers(array.astype(np.float64))
     if kind in "iu":
-        if array.size and max(abs(int(array.min())), int(array.max())) > LARGEST_EXACT:
+        extreme = max(abs(int(array.min())), int(array.max())) if array.size else 0
+        if as_text or extreme > LARGEST_EXACT:
             return _from_texts([str(value) for value in array.tolist()], True)
         return _from_numbers(array.astype(np.float64))
     if kind == "b":
         return Cells(CATEGORY, array.astype(np.float64), ("False", "True"))
     if kind == "M":
-        seconds = array.astype("datetime64[us]").astype(np.int64) / 1e6
+        whole = array.astype("datetime64[s]")  # finer units leave their range earlier
+        seconds = whole.astype(np.int64) + (array - whole) / np.timedelta64(1, "s")
         return _dates(np.where(np.isnat(array), np.nan, seconds))
     if kind == "m":
         seconds = array / np.timedelta64(1, "s")
@@ -118,7 +121,10 @@ def _from_polars(column: Any, as_text: bool) -> Cells:
     dtype = column.dtype
     if dtype.is_float():
         return _from_numbers(column.cast(pl.Float64).to_numpy())
-    if dtype.is_integer() and not column.null_count():
+    if dtype in (pl.Categorical, pl.Enum):
+        return _from_texts(column.cast(pl.String).to_list(), True)
+    is_wide = dtype in (pl.Int128, getattr(pl, "UInt128", pl.Int128))
+    if dtype.is_integer() and not is_wide and not column.null_count():
         return _from_array(column.to_numpy(), as_text)
     if dtype in (pl.Date, pl.Datetime):
         return _dates(column.dt.epoch("us").cast(pl.Float64).to_numpy() / 1e6)
@@ -191,13 +197,13 @@ def _from_objects(values: list[Any], as_text: bool) -> Cells:
     kinds = set(map(type, values))
     if kinds == {str}:
         return _from_texts(values, as_text)
-    present = {kind for kind in kinds if not _is_empty_kind(kind)}
+    present = {type(value) for value in values if not _is_missing(value)}
     if all(issubclass(kind, bool | np.bool_) for kind in present) and present:
         texts = [None if _is_missing(value) else str(value) for value in values]
         return _from_texts(texts, True)
     are_numbers = all(issubclass(k, numbers.Real | decimal.Decimal) for k in present)
     if are_numbers and not any(
-        isinstance(value, int) and abs(value) > LARGEST_EXACT for value in values
+        isinstance(v, int | np.integer) and abs(int(v)) > LARGEST_EXACT for v in values
     ):
         known = [math.nan if _is_missing(value) else float(value) for value in values]
         return _from_numbers(np.array(known, dtype=np.float64))
@@ -209,7 +215,8 @@ def _from_objects(values: list[Any], as_text: bool) -> Cells:
         spans = [math.nan if _is_missing(v) else v.total_seconds() for v in values]
         return _from_numbers(np.array(spans))
     for kind in present:
-        if not issubclass(kind, str | numbers.Number | np.bool_ | dt.date):
+        allowed = str | numbers.Real | decimal.Decimal | np.bool_ | dt.date
+        if not issubclass(kind, allowed):
             raise UnusableColumnError(f"holds values of type {kind.__name__}")
     texts = [
         v if type(v) is str else None if _is_missing(v) else str(v) for v in values
@@ -243,8 +250,9 @@ def _from_texts(texts: Sequence[str | None], as_text: bool) -> Cells:
         except (TypeError, ValueError, OverflowError):
             pass  # not all of them are numbers
         else:
-            exact = np.abs(values) < LARGEST_EXACT
-            if (exact | np.isnan(values)).all():
+            exact = (np.abs(values) < LARGEST_EXACT) | np.isnan(values)
+            # NumPy takes 1_1 for 11, which nobody means in a table.
+            if exact.all() and "_" not in "".join(filter(None, texts)):
                 return _from_numbers(values)
     place: dict[str | None, int] = {}
     codes = [place.setdefault(text, len(place)) for text in texts]
@@ -259,7 +267,7 @@ def _number_texts(
     cells = [None if c is None or c.lower() in MISSING else c for c in cells]
     present = [cell for cell in cells if cell is not None]
     if not as_text:
-        for kind, parse in ((NUMBER, _parse_number), (DATE, _parse_date)):
+        for kind, parse in ((NUMBER, parse_number), (DATE, _parse_date)):
             values = [None if cell is None else parse(cell) for cell in cells]
             if present and all(
                 value is not None or cell is None
@@ -276,12 +284,19 @@ def _from_codes(codes: NDArray[Any], levels: Sequence[Any]) -> Cells:
     place: dict[str, int] = {}
     table = np.full(len(levels), np.nan)
     for position, level in enumerate(levels):
-        if not _is_missing(level) and str(level).strip().lower() not in MISSING:
-            text = str(level).strip()
-            text = _TRUTH.get(text.lower(), text)
+        text = "" if _is_missing(level) else level_of(level)
+        if text.lower() not in MISSING:
             table[position] = place.setdefault(text, len(place))
     found = _take(table, codes)
     return Cells(CATEGORY if place else EMPTY, found, tuple(place))
+
+
+def level_of(value: Any) -> str:
+    """Return the name of a level; equal numbers of any type have the same name."""
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    text = str(value).strip()
+    return _TRUTH.get(text.lower(), text)
 
 
 def _take(table: NDArray[np.float64], codes: NDArray[Any]) -> NDArray[np.float64]:
@@ -291,13 +306,14 @@ def _take(table: NDArray[np.float64], codes: NDArray[Any]) -> NDArray[np.float64
     return np.asarray(np.append(table, np.nan)[codes])
 
 
-def _parse_number(cell: str) -> float | None:
+def parse_number(cell: str) -> float | None:
+    """Return the number that a text stands for, None if it is none."""
     if len(cell) > 15 and _WHOLE.fullmatch(cell):
         digits = cell.lstrip("+-0")
         if len(digits) > 16 or int(digits or 0) > LARGEST_EXACT:
             return None  # an identifier, which must not be rounded
     try:
-        return float(cell)
+        return None if "_" in cell else float(cell)
     except ValueError:
         return None
 

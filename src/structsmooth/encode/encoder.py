@@ -29,7 +29,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     --------
     >>> import pandas as pd
     >>> from structsmooth import TableEncoder
-    >>> table = pd.DataFrame({"age": [25, 38, 51], "smokes": [True, False, True]})
+    >>> table = pd.DataFrame({"age": [25, 38] * 10, "smokes": [True, False] * 10})
     >>> encoder = TableEncoder().fit(table)
     >>> encoder.encoding_.summary()
     '2 columns: 1 number standardized, 1 category one-hot encoded'
@@ -43,6 +43,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.n_features_in_ = table.shape[1]
         self.feature_names_in_ = np.array(table.names, dtype=object)
         return self
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Return the names of the features, such as "work=private"."""
+        del input_features  # the names of the table count
+        check_is_fitted(self)
+        return np.array(self.encoding_.feature_names(), dtype=object)
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the features of a table with the same columns, in any order."""

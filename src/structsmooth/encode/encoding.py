@@ -18,17 +18,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import OneHotEncoder
 
-from structsmooth.encode.cells import CATEGORY, DATE, EMPTY, NUMBER
+from structsmooth.encode.cells import CATEGORY, DATE, EMPTY, NUMBER, level_of
 from structsmooth.encode.table import (
     Table,
     as_table,
     is_table,
     table_of_array,
-    text_of,
 )
 from structsmooth.errors import InvalidInputError, NewLevelsWarning
 
 CONSTANT = "has the same value in every row"
+# Rows that are encoded at a time, which limits the memory in use.
+BLOCK_ROWS = 65_536
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Column:
     levels : tuple of str
         The levels of a category that are kept, sorted.
     has_rare, has_gaps : bool
-        Whether rare levels are one level of their own, and whether gaps are.
+        Whether rare levels together are a level, and whether gaps are.
     n_rare : int
         How many levels are rare.
     n_missing : float
@@ -120,13 +121,21 @@ class TableEncoding:
         """
         text = [column.name for column in self.columns if column.kind == CATEGORY]
         if is_table(X):
-            return self._align(as_table(X, text, self.names))
+            used = [column.name for column in self.columns if column.width]
+            return self._align(as_table(X, text, used))
         return self._align(table_of_array(X, self.names, text))
 
     def transform(self, table: Table) -> NDArray[np.float64]:
         """Return the features of a table as it was fitted, or as `read` returns it."""
-        columns, places = self.columns, self._places
         features = np.empty((len(table), self.n_features))
+        for start in range(0, len(table), BLOCK_ROWS):
+            rows = slice(start, start + BLOCK_ROWS)
+            self._fill(features[rows], table[rows])
+        return features
+
+    def _fill(self, features: NDArray[np.float64], table: Table) -> None:
+        """Write the features of some rows."""
+        columns, places = self.columns, self._places
         values = table.values.copy()
         for j, column in enumerate(columns):
             if column.width and column.kind == CATEGORY:
@@ -142,14 +151,17 @@ class TableEncoding:
         for k, j in enumerate(single):
             if columns[j].width > 1:
                 features[:, places[j] + 1] = gaps[:, k]
-        coded = self._one_hot.transform(values[:, wide]) if wide else np.empty((0, 0))
+        if not wide:
+            return
+        # What has no place is none of the levels.
+        codes = np.where(np.isnan(values[:, wide]), -1.0, values[:, wide])
+        coded = self._one_hot.transform(codes.astype(np.int64))
         start = 0
         for j in wide:
             stop = start + columns[j].width
             place = slice(places[j], places[j] + columns[j].width)
             features[:, place] = coded[:, start:stop] / columns[j].scale
             start = stop
-        return features
 
     @cached_property
     def _places(self) -> NDArray[np.int64]:
@@ -190,7 +202,8 @@ class TableEncoding:
             # Numbers can be levels too.
             distinct, codes = np.unique(values[:, j], return_inverse=True)
             kinds[j] = CATEGORY
-            levels[j] = tuple(text_of(v, NUMBER) for v in distinct[~np.isnan(distinct)])
+            known = distinct[~np.isnan(distinct)]
+            levels[j] = tuple(level_of(value) for value in known.tolist())
             values = values.copy()
             values[:, j] = np.where(codes < len(levels[j]), codes, np.nan)
         table = Table(table.names, tuple(kinds), tuple(levels), values)
@@ -198,9 +211,14 @@ class TableEncoding:
         return table
 
     def _warn_about_new_levels(self, table: Table) -> None:
-        for column, levels in zip(self.columns, table.levels, strict=True):
-            new = [level for level in levels if level not in column.levels]
-            if column.width and new and not column.has_rare:
+        for j, column in enumerate(self.columns):
+            levels = table.levels[j]
+            if not column.width or column.n_rare or set(levels) <= set(column.levels):
+                continue
+            values = table.values[:, j]
+            present = np.unique(values[~np.isnan(values)]).astype(int).tolist()
+            new = [levels[k] for k in present if levels[k] not in column.levels]
+            if new:
                 warnings.warn(
                     f"the column {column.name!r} of X has values that fit did not see: "
                     f"{_listed([repr(level) for level in new])}; they count as none of "
@@ -214,11 +232,25 @@ class TableEncoding:
         """The encoder of numbered levels, made from how many there are."""
         wide = [column for column in self.columns if column.is_one_hot]
         encoder = OneHotEncoder(
-            categories=[np.arange(float(column.n_codes)) for column in wide],
+            categories=[np.arange(column.n_codes) for column in wide],
             handle_unknown="ignore",
             sparse_output=False,
         )
-        return encoder.fit(np.zeros((1, len(wide))))
+        return encoder.fit(np.zeros((1, len(wide)), dtype=np.int64))
+
+    def feature_names(self) -> list[str]:
+        """Return a name for each encoded feature."""
+        names = []
+        for column in self.columns:
+            levels = [f"={level}" for level in column.levels]
+            levels += [" is rare"] * column.has_rare + [" is missing"] * column.has_gaps
+            if not column.width:
+                continue
+            if column.kind != CATEGORY:
+                names += [column.name, f"{column.name} is missing"][: column.width]
+            else:
+                names += [column.name + level for level in levels[-column.width :]]
+        return names
 
     def summary(self) -> str:
         """Return one line on what was done with which columns."""

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
 
-from structsmooth.encode.cells import CATEGORY, EMPTY, NUMBER
+from structsmooth.encode.cells import CATEGORY, EMPTY, NUMBER, parse_number
 from structsmooth.encode.encoding import CONSTANT, Column, TableEncoding
-from structsmooth.encode.table import Table
-from structsmooth.errors import InvalidInputError, LeftOutColumnsWarning
+from structsmooth.encode.table import LATER_LEVELS, Table
+from structsmooth.errors import (
+    InvalidInputError,
+    LeftOutColumnsWarning,
+    TextNumbersWarning,
+)
 
 # A level with a smaller share of the rows, or with fewer rows, joins the other rare
 # ones; gaps that are rarer than this are not marked.
@@ -25,8 +31,11 @@ MOST_LEVELS_OF_ALL = 512
 # Whole numbers that never repeat are identifiers if, drawn at random from their range,
 # so many pairs of them would be expected to be equal.
 EXPECTED_REPEATS = 20.0
-# Rows in which repeats are looked for.
-IDENTIFIER_ROWS = 50_000
+# Rows in which repeats are looked for at the most.
+IDENTIFIER_ROWS = 2**24
+# Text that people read as a number, and the share of other text in such a column.
+_NUMBER = re.compile(r"[-+]?[$€£]?\s?\d[\d.,' ]*\s?[%$€£]?|[-+]?\d*\.?\d+e[-+]?\d+")
+FEW_WORDS = 0.1
 # Rows that are summed at a time.
 BLOCK_ROWS = 8_192
 
@@ -34,16 +43,23 @@ Blocks = Callable[[], Iterable[NDArray[np.float64]]]
 
 
 def encode_rows(
-    X: Any, weights: NDArray[Any] | None = None
+    X: Any, weights: NDArray[Any] | None = None, numbers: NDArray[Any] | None = None
 ) -> tuple[TableEncoding | None, Any]:
     """Fit an encoding to a table and return it with the features.
 
-    Rows that are not a `Table` are returned as they are.
+    ``numbers`` are those of the rows that count, some perhaps repeated, and ``weights``
+    what each of them counts for. Rows that are not a `Table` are returned as they are.
     """
     if not isinstance(X, Table):
-        return None, X
-    encoding = fit_encoding(X, weights)
-    return encoding, encoding.transform(X)
+        return None, X if numbers is None else _safe_indexing(X, numbers)
+    if numbers is None:
+        encoding = fit_encoding(X, weights)
+        return encoding, encoding.transform(X)
+    # Repeated rows are fitted as weights, because identifiers do not repeat.
+    counts = np.bincount(numbers, weights, minlength=len(X))
+    rows = np.flatnonzero(counts)
+    encoding = fit_encoding(X[rows], counts[rows])
+    return encoding, encoding.transform(X)[numbers]
 
 
 def fit_encoding(
@@ -79,6 +95,7 @@ def fit_encoding(
         reasons = "; ".join(f"{c.name!r} {c.left_out}" for c in columns)
         raise InvalidInputError(f"X has no column that can be used: {reasons}")
     _warn_about_left_out(columns)
+    _warn_about_numbers(table, found)
     return encoding
 
 
@@ -89,6 +106,26 @@ def _warn_about_left_out(columns: list[Column]) -> None:
         listed = "; ".join(f"{c.name!r} {c.left_out}" for c in left_out)
         some = "a column was" if len(left_out) == 1 else f"{len(left_out)} columns were"
         warnings.warn(f"{some} left out: {listed}", LeftOutColumnsWarning, stacklevel=2)
+
+
+def _warn_about_numbers(table: Table, found: _Statistics) -> None:
+    """Name columns that would be numbers but for a few words or signs."""
+    for name, levels, counts in zip(
+        table.names, table.levels, found.counts, strict=True
+    ):
+        others = [k for k, level in enumerate(levels) if not _NUMBER.fullmatch(level)]
+        in_rows = float(counts[others].sum())
+        if not levels or in_rows > FEW_WORDS * float(counts.sum()):
+            continue
+        written = [levels[k] for k in others or range(len(levels))][:3]
+        written = [text for text in written if parse_number(text) is None]
+        if written:
+            warnings.warn(
+                f"the column {name!r} counts as text, because not all of its numbers "
+                f"are written as such: {', '.join(map(repr, written))}",
+                TextNumbersWarning,
+                stacklevel=3,
+            )
 
 
 def _blocks_of(values: NDArray[np.float64]) -> Blocks:
@@ -118,9 +155,11 @@ class _Statistics:
         self.variance = np.zeros(n_columns)
         self.low = np.full(n_columns, np.inf)
         self.high = np.full(n_columns, -np.inf)
-        self.may_be_identifier = ~is_category
         self._sums = np.zeros(n_columns)
-        self._first_rows: list[NDArray[np.float64]] = []
+        # Values of the columns that may be identifiers, and when to look for repeats.
+        numbers = np.flatnonzero(~is_category)
+        self._distinct: dict[int, list[Any]] = {int(j): [] for j in numbers}
+        self._next_look = 1
 
     def add(self, block: NDArray[np.float64]) -> None:
         """Count a block."""
@@ -134,38 +173,58 @@ class _Statistics:
         with np.errstate(invalid="ignore"):
             self.low = np.fmin(self.low, np.fmin.reduce(block, axis=0))
             self.high = np.fmax(self.high, np.fmax.reduce(block, axis=0))
-            self.may_be_identifier &= ((block == np.trunc(block)) | ~known).all(axis=0)
         for j in np.flatnonzero(self._is_category):
             rows = known[:, j]
             codes = block[rows, j].astype(np.int64)
             self.counts[j] += np.bincount(codes, weights[rows], len(self.counts[j]))
-        n_kept = sum(map(len, self._first_rows))
-        if n_kept < IDENTIFIER_ROWS:
-            self._first_rows.append(block[: IDENTIFIER_ROWS - n_kept].copy())
+        self._look_for_identifiers(block, known)
         self._n_rows += len(block)
 
     def add_variances(self, blocks: Blocks) -> None:
         """Read all blocks again for the variances, which need the means."""
         self.mean = self._sums / np.maximum(self.present, 1e-300)
         self._n_rows = 0
-        squares = np.zeros_like(self.mean)
+        sums, squares = np.zeros_like(self.mean), np.zeros_like(self.mean)
         for block in blocks():
-            weights = self._weights_of(block)
+            weights = self._weights_of(block)[:, np.newaxis]
             deviations = np.where(np.isnan(block), 0.0, block - self.mean)
-            squares = _add_rows(squares, deviations**2 * weights[:, np.newaxis])
+            squares = _add_rows(squares, deviations**2 * weights)
+            sums = _add_rows(sums, deviations * weights)
             self._n_rows += len(block)
-        self.variance = squares / np.maximum(self.present, 1e-300)
+        # The mean of large numbers is rounded; what it is off by corrects both.
+        count = np.maximum(self.present, 1e-300)
+        error = sums / count
+        self.mean = self.mean + error
+        self.variance = np.maximum(squares / count - error**2, 0.0)
 
     def is_identifier(self, j: int) -> bool:
         """Whether a column holds whole numbers that were made not to repeat."""
-        if not self.may_be_identifier[j]:
+        if j not in self._distinct or not self._has_no_repeats(j):
             return False
-        values = np.concatenate([rows[:, j] for rows in self._first_rows])
-        values = values[~np.isnan(values)]
-        if len(values) < 2 or len(np.unique(values)) < len(values):
-            return False
-        places = float(np.ptp(values)) + 1.0
-        return len(values) * (len(values) - 1) / 2.0 / places > EXPECTED_REPEATS
+        n_values = len(self._distinct[j][0])
+        places = float(self.high[j] - self.low[j]) + 1.0
+        return n_values * (n_values - 1) / 2.0 / places > EXPECTED_REPEATS
+
+    def _look_for_identifiers(
+        self, block: NDArray[np.float64], known: NDArray[np.bool_]
+    ) -> None:
+        """Keep the values of columns in which no number repeats, so far."""
+        if self._n_rows >= IDENTIFIER_ROWS:
+            return
+        is_time = self._n_rows + len(block) >= self._next_look
+        for j in list(self._distinct):
+            values = block[known[:, j], j]
+            self._distinct[j].append(values.copy())
+            are_whole = bool((values == np.trunc(values)).all())
+            if not are_whole or (is_time and not self._has_no_repeats(j)):
+                del self._distinct[j]
+        if is_time:
+            self._next_look = 2 * (self._n_rows + len(block))
+
+    def _has_no_repeats(self, j: int) -> bool:
+        values = np.sort(np.concatenate(self._distinct[j]))
+        self._distinct[j] = [values]
+        return bool((values[1:] != values[:-1]).all())
 
     @property
     def fewest(self) -> float:
@@ -191,7 +250,8 @@ def _fit_number(table: Table, j: int, found: _Statistics, _: int) -> Column:
     name, kind = table.names[j], table.kinds[j]
     n_missing = found.n_rows - found.present[j]
     has_gaps = n_missing >= found.fewest and found.present[j] >= found.fewest
-    is_constant = found.low[j] == found.high[j]
+    # Of the tiniest numbers the variance is 0 too.
+    is_constant = found.low[j] == found.high[j] or found.variance[j] == 0.0
     left_out = ""
     if kind == EMPTY or found.present[j] == 0:
         left_out = "has no values"
@@ -204,7 +264,7 @@ def _fit_number(table: Table, j: int, found: _Statistics, _: int) -> Column:
         kind,
         left_out,
         center=float(found.low[j] if is_constant else found.mean[j]),
-        scale=1.0 if is_constant else math.sqrt(found.variance[j]) or 1.0,
+        scale=1.0 if is_constant else math.sqrt(found.variance[j]),
         has_gaps=bool(has_gaps),
         n_missing=float(n_missing),
     )
@@ -215,20 +275,24 @@ def _fit_category(table: Table, j: int, found: _Statistics, most: int) -> Column
     n_missing = found.n_rows - found.present[j]
     # The most frequent levels, those that are equally frequent in the order of names.
     order = sorted(range(len(levels)), key=lambda k: (-counts[k], levels[k]))
-    frequent = [k for k in order if counts[k] >= found.fewest][: most - 2]
+    is_frequent = (counts >= found.fewest) & (np.array(levels) != LATER_LEVELS)
+    frequent = [k for k in order if is_frequent[k]][: most - 2]
+    frequent.sort(key=lambda k: levels[k])
     n_rare = int(np.count_nonzero(counts)) - len(frequent)
     rare_rows = float(counts.sum() - counts[frequent].sum())
-    has_gaps = n_missing >= found.fewest
-    if n_missing and not has_gaps:
+    has_gaps = bool(n_missing >= found.fewest)
+    if not has_gaps:
         rare_rows += n_missing
-    kept = tuple(sorted(levels[k] for k in frequent))
-    sizes = [counts[levels.index(level)] for level in kept]
-    sizes += [rare_rows] * bool(rare_rows) + [n_missing] * bool(has_gaps)
-    shares = np.array(sizes) / found.n_rows
+    # A level of a few rows would put them far away from all others.
+    has_rare = bool(rare_rows >= found.fewest)
+    kept = tuple(levels[k] for k in frequent)
+    sizes = [float(counts[k]) for k in frequent]
+    sizes += [rare_rows] * has_rare + [n_missing] * has_gaps
+    shares = np.array(sizes) / sum(sizes) if sizes else np.zeros(0)
     left_out, center, scale = "", 0.0, 1.0
     if len(sizes) < 2:
         left_out = CONSTANT
-        if rare_rows:
+        if n_rare:
             left_out = f"has {n_rare} different values, each of them rare"
     elif len(sizes) == 2:
         center = float(shares[1])
@@ -242,8 +306,8 @@ def _fit_category(table: Table, j: int, found: _Statistics, most: int) -> Column
         center=center,
         scale=scale,
         levels=kept,
-        has_rare=bool(rare_rows),
-        has_gaps=bool(has_gaps),
+        has_rare=has_rare,
+        has_gaps=has_gaps,
         n_rare=n_rare,
         n_missing=float(n_missing),
     )

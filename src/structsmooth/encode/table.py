@@ -20,8 +20,8 @@ from structsmooth.encode.cells import (
 )
 from structsmooth.errors import InvalidInputError
 
-# Of more levels in a column, those that come later are one level: none is frequent.
-MOST_LEVELS = 100_000
+# Of more levels in a column, those that come later are one level, which is rare.
+MOST_LEVELS = 500_000
 LATER_LEVELS = "…"
 MISSING_TEXT = "missing"
 
@@ -94,18 +94,22 @@ def text_of(value: float, kind: str, levels: Sequence[str] = ()) -> str:
     return str(int(value)) if is_whole else f"{value:.6g}"
 
 
+_TABLES = {
+    ("pandas", "DataFrame"),
+    ("polars", "DataFrame"),
+    ("pyarrow", "Table"),
+    ("pyarrow", "RecordBatch"),
+}
+
+
 def is_table(X: Any) -> bool:
     """Whether X has columns with names: a Table or a DataFrame."""
     if isinstance(X, Table):
         return True
-    kind = type(X)
-    module = kind.__module__.partition(".")[0]
-    return (module, kind.__name__) in {
-        ("pandas", "DataFrame"),
-        ("polars", "DataFrame"),
-        ("pyarrow", "Table"),
-        ("pyarrow", "RecordBatch"),
-    }
+    return any(
+        (kind.__module__.partition(".")[0], kind.__name__) in _TABLES
+        for kind in type(X).__mro__
+    )
 
 
 def holds_numbers(X: Any) -> bool:
@@ -125,6 +129,11 @@ def as_table(
     """
     if isinstance(X, Table):
         return X
+    if not is_table(X):
+        raise InvalidInputError(
+            "X must be a DataFrame of pandas or polars, or an Arrow table, got "
+            f"{type(X).__name__}"
+        )
     columns = [c for c in _columns_of(X) if among is None or str(c[0]) in among]
     if len(X) == 0 or not (columns or among):
         raise InvalidInputError(
@@ -155,6 +164,11 @@ def table_of_array(X: Any, names: Sequence[str], text: Collection[str] = ()) -> 
         )
     reader = TableReader(names, text)
     return reader.table(reader.add(list(array.T)))
+
+
+def column_names(X: Any) -> list[Any]:
+    """Return the names of the columns as they are given."""
+    return [name for name, _ in _columns_of(X)]
 
 
 def _columns_of(X: Any) -> Iterator[tuple[Any, Any]]:

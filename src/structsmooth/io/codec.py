@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import zipfile
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -146,24 +148,37 @@ def encoding_to_arrays(encoding: TableEncoding) -> Arrays:
         for field in dataclasses.fields(Column)
         if field.name != "levels"
     }
+    arrays["encoding_name"] = texts_to_array([c.name for c in columns])
     levels = [level for column in columns for level in column.levels]
-    arrays["encoding_levels"] = np.array(levels, dtype=str)
+    arrays["encoding_levels"] = texts_to_array(levels)
     arrays["encoding_n_levels"] = np.array([len(c.levels) for c in columns])
     return arrays
 
 
 def encoding_from_arrays(arrays: Arrays) -> TableEncoding:
     """Return the encoding that `encoding_to_arrays` was given."""
-    cuts = np.cumsum(arrays["encoding_n_levels"])[:-1]
-    levels = np.split(arrays["encoding_levels"], cuts)
+    names = texts_from_array(arrays["encoding_name"])
+    levels = iter(texts_from_array(arrays["encoding_levels"]))
     columns = []
-    for j, some in enumerate(levels):
-        values: dict[str, Any] = {"levels": tuple(some.tolist())}
-        for field in dataclasses.fields(Column):
-            if field.name != "levels":
-                values[field.name] = arrays[f"encoding_{field.name}"][j].item()
-        columns.append(Column(**values))
+    for j, n_levels in enumerate(arrays["encoding_n_levels"].tolist()):
+        values: dict[str, Any] = {
+            field.name: arrays[f"encoding_{field.name}"][j].item()
+            for field in dataclasses.fields(Column)
+            if field.name not in ("name", "levels")
+        }
+        some = tuple(islice(levels, n_levels))
+        columns.append(Column(name=names[j], levels=some, **values))
     return TableEncoding(tuple(columns))
+
+
+def texts_to_array(texts: Sequence[str]) -> NDArray[np.uint8]:
+    """Return texts of any length and content as an array of bytes."""
+    return np.frombuffer(json.dumps(list(texts)).encode(), dtype=np.uint8)
+
+
+def texts_from_array(array: NDArray[np.uint8]) -> list[str]:
+    """Return the texts that `texts_to_array` was given."""
+    return [str(text) for text in json.loads(array.tobytes())]
 
 
 def decision_to_arrays(decision: Decision) -> Arrays:

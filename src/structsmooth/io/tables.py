@@ -154,6 +154,8 @@ def _parse_csv(stream: Any, path: Path, options: TableOptions) -> Iterator[Piece
     # The first line that is not blank shows, outside quotes, what separates the cells.
     unquoted = "".join(lines[-1].split('"')[::2])
     delimiter = max(",;\t", key=unquoted.count)
+    if path.name.lower().endswith((".tsv", ".tsv.gz")) and "\t" in unquoted:
+        delimiter = "\t"
     lines_again = itertools.chain(lines, stream)
     reader = csv.reader(lines_again, delimiter=delimiter, strict=True)
     first = next((row for row in reader if any(cell.strip() for cell in row)), None)

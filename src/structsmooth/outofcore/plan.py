@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from structsmooth.encode.table import is_table
 from structsmooth.errors import (
     FileFormatError,
     FileOptionError,
@@ -82,6 +83,11 @@ class Request:
 
     def check(self) -> None:
         """Refuse what cannot be read in pieces, before any work is done."""
+        if is_table(self.data):
+            raise InvalidInputError(
+                "data is a DataFrame, which is in memory: expected a path or an array "
+                "(StructuralSmoother.fit takes DataFrames)"
+            )
         if self.label is not None and self.labels is not None:
             raise FileOptionError("--label and --labels both name the labels: give one")
         if self.path is not None:

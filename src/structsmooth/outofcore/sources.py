@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,7 +15,12 @@ from structsmooth.encode.fitting import fit_encoding
 from structsmooth.encode.table import Table
 from structsmooth.errors import FileFormatError, InvalidInputError
 from structsmooth.io import readers, tables
-from structsmooth.io.codec import encoding_from_arrays, encoding_to_arrays
+from structsmooth.io.codec import (
+    encoding_from_arrays,
+    encoding_to_arrays,
+    texts_from_array,
+    texts_to_array,
+)
 from structsmooth.io.readers import read_npy
 from structsmooth.outofcore.plan import Plan, Request, files_of
 from structsmooth.outofcore.spill import Spill
@@ -247,21 +253,22 @@ def _copy_table(request: Request, spill: Spill) -> dict[str, Any]:
         found = numbering.classes()
     table = reader.table(np.empty((0, len(reader.names))))
     return found | {
-        "names": np.array(table.names, dtype=str),
+        "names": texts_to_array(table.names),
         "kinds": np.array(table.kinds, dtype=str),
-        "levels": np.array([text for some in table.levels for text in some], dtype=str),
+        "levels": texts_to_array([text for some in table.levels for text in some]),
         "n_levels": np.array([len(some) for some in table.levels]),
     }
 
 
 def _table_of(kept: dict[str, NDArray[Any]]) -> Table:
     """Return the columns of a table, without rows."""
-    levels = np.split(kept["levels"], np.cumsum(kept["n_levels"])[:-1])
+    names, levels = (texts_from_array(kept[key]) for key in ("names", "levels"))
+    rest = iter(levels)
     return Table(
-        tuple(kept["names"].tolist()),
+        tuple(names),
         tuple(kept["kinds"].tolist()),
-        tuple(tuple(some.tolist()) for some in levels),
-        np.empty((0, len(kept["names"]))),
+        tuple(tuple(islice(rest, number)) for number in kept["n_levels"].tolist()),
+        np.empty((0, len(names))),
     )
 
 

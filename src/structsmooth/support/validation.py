@@ -71,11 +71,15 @@ def _check_shape_and_kind(X: Any) -> None:
         raise InvalidInputError(
             "X must have rows of equal length, got a ragged sequence"
         ) from None
-    dtypes = array.dtypes if hasattr(array, "dtypes") else [array.dtype]
+    if type(X).__name__ == "LazyFrame":
+        raise InvalidInputError("X is a LazyFrame, expected a DataFrame: X.collect()")
+    dtypes = array.dtypes if array.ndim == 2 and hasattr(array, "dtypes") else []
+    dtypes = [*dtypes] or [getattr(array, "dtype", None)]
     kinds = {dtype.kind for dtype in dtypes if isinstance(dtype, np.dtype)}
     if kinds & {"c", "m", "M"}:
         raise InvalidInputError(
-            "Complex data not supported, nor dates or times: X must hold real numbers"
+            "Complex data not supported, nor dates or times: X must hold real numbers; "
+            "structsmooth.TableEncoder makes numbers of a DataFrame with dates"
         )
     if np.ma.isMaskedArray(X) and np.ma.is_masked(X):
         raise InvalidInputError("X has masked values, expected finite numbers")
@@ -115,7 +119,9 @@ def encode_labels(
             f"{owner} requires {name} to be passed, but the target {name} is None"
         )
     if hasattr(y, "to_numpy") and not isinstance(getattr(y, "dtype", None), np.dtype):
-        y = y.to_numpy(dtype=object)  # a dtype that only pandas has
+        # A type that only pandas has, or a column of polars or Arrow.
+        is_pandas = hasattr(y, "iloc")
+        y = y.to_numpy(dtype=object) if is_pandas else _objects_of(y)
     y = column_or_1d(_one_label_each(y, name), warn=True)
     if n_rows is not None and len(y) != n_rows:
         raise InvalidInputError(
@@ -133,6 +139,17 @@ def encode_labels(
             check_classification_targets(y)
     classes, coded = np.unique(y, return_inverse=True)
     return classes, coded.astype(np.int64)
+
+
+def _objects_of(column: Any) -> NDArray[Any]:
+    """Return a column of polars or Arrow as Python objects; frames as arrays."""
+    convert = getattr(column, "to_list", None) or getattr(column, "to_pylist", None)
+    if convert is None or len(getattr(column, "shape", (0,))) > 1:
+        return np.asarray(column.to_numpy())
+    values = convert()
+    objects = np.empty(len(values), dtype=object)
+    objects[:] = values
+    return objects
 
 
 def encode_as(

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight
 
 from structsmooth.errors import InvalidInputError
@@ -22,7 +21,6 @@ from structsmooth.support.validation import check_label_structure, encode_labels
 class CountedRows:
     """The rows that count, and what they count for."""
 
-    X: Any
     classes: NDArray[Any]  # sorted
     coded: NDArray[np.int64]  # the class of each row
     # None of them 0, as integers if all are whole; None if each row counts once.
@@ -65,12 +63,11 @@ def count_rows(
         if weights.dtype.kind == "f":
             weights = weights * (len(weights) / weights.sum())
     if numbers is not None:
-        X = _safe_indexing(X, numbers)
         used, coded = np.unique(coded[numbers], return_inverse=True)
         classes = classes[used]
     are_counts = weights is not None and weights.dtype.kind == "i"
     check_label_structure(classes, np.bincount(coded, weights if are_counts else None))
-    return CountedRows(X, classes, coded, weights, numbers)
+    return CountedRows(classes, coded, weights, numbers)
 
 
 def check_sample_weight(sample_weight: ArrayLike, rows: Any) -> NDArray[np.float64]:
