@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from structsmooth import StructuralSmoother
 from structsmooth.cli import app
-from structsmooth.encode import Table
+from structsmooth.encode.table import Table
 from structsmooth.errors import InvalidInputError
 from structsmooth.io.results import write_cluster_table
 from structsmooth.report import build_report, make_view, write_report
