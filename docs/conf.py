@@ -55,6 +55,7 @@ html_math_renderer = "mathml"
 # A name in single backticks becomes a link if it is a public name of structsmooth.
 default_role = "py:obj"
 add_module_names = False
+toc_object_entries_show_parents = "hide"  # a method is listed under its class
 autodoc_typehints = "none"  # types are in the docstrings
 autosummary_generate = True
 autosummary_ignore_module_all = False

@@ -16,7 +16,8 @@ from sklearn.datasets import load_digits
 
 from censuslike import census
 from structsmooth import StructuralSmoother
-from structsmooth.encode import TableEncoder, as_table
+from structsmooth.encode.encoder import TableEncoder
+from structsmooth.encode.table import as_table
 from structsmooth.report import build_report, write_report
 from structsmooth.report.rows import Rows, view_of_rows
 

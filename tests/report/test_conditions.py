@@ -53,6 +53,14 @@ def test_a_level_that_a_cluster_lacks_can_distinguish_it():
     assert first == [("kind", "is x", 0.0, 0.6)]
 
 
+def test_of_two_levels_the_one_that_a_cluster_has_is_named():
+    sizes = [(61, 0), (0, 83), (47, 0), (23, 92)]
+    levels = [level for pair in sizes for level in ["f"] * pair[0] + ["m"] * pair[1]]
+    clusters = np.repeat(np.arange(4), [sum(pair) for pair in sizes])
+    found = sentences(pd.DataFrame({"sex": levels}), clusters)
+    assert [some[0][1] for some in found[:3]] == ["is f", "is m", "is f"]
+
+
 def test_dates_and_fractions_are_written_as_people_read_them():
     days = pd.date_range("2024-01-01", periods=200)
     share = np.arange(200) / 7.0

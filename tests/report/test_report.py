@@ -17,10 +17,12 @@ from typer.testing import CliRunner
 
 from structsmooth import StructuralSmoother
 from structsmooth.cli import app
+from structsmooth.encode.table import Table
 from structsmooth.errors import InvalidInputError
 from structsmooth.io.results import write_cluster_table
-from structsmooth.report import build_report, make_view
+from structsmooth.report import build_report, make_view, write_report
 from structsmooth.report.html import page_data, render_html, safe_json
+from structsmooth.report.rows import Rows, view_of_rows
 
 run_app = CliRunner().invoke
 EVIL = ["<script>alert(1)</script>", "</script><img src=x onerror=alert(2)>"]
@@ -203,9 +205,25 @@ def test_the_largest_report_stays_under_three_megabytes(rng, tmp_path):
     smoother = StructuralSmoother(
         random_state=0, n_clusters=700, min_cluster_size=1
     ).fit(X, names[y])
-    smoother.report(tmp_path / "r.html", X, names[y], images=Noise())
+    rows = np.arange(20_000)
+    levels = tuple(f"“{k}” is a level of forty characters" for k in rows)
+    values = np.column_stack([rng.permutation(20_000) * 1.0 for _ in range(30)])
+    columns = tuple(f"<{j}> is a column with a long name" for j in range(30))
+    table = Table(columns, ("category",) * 30, (levels,) * 30, values)
+    view = view_of_rows(
+        smoother,
+        Rows(rows, X[rows], smoother.encode(names[y])[rows], table),
+        n_rows=40_000,
+        images=Noise(),
+    )
+    report = build_report(smoother, view)
+    write_report(report, tmp_path / "r.html")
     size = (tmp_path / "r.html").stat().st_size
-    assert 1_500_000 < size < 3_000_000
+    assert 2_000_000 < size < 3_000_000
+    # The first rows have all their values, later ones the first six, the last none.
+    n_values = [len(sample["values"]) // 3 for sample in page_data(report)["samples"]]
+    assert n_values == sorted(n_values, reverse=True)
+    assert set(n_values) == {30, 6, 0}
 
 
 def test_of_a_thousand_classes_and_clusters_the_page_shows_the_most_important(

@@ -47,8 +47,20 @@ def test_levels_and_gaps_are_unusual_if_they_are_rare_in_the_cluster():
     # beyond 1.96 and 1.64 standard deviations.
     assert rare[0] == ("level", "b", "a", pytest.approx(norm.isf(0.025)))
     assert rare[1] == ("number", "missing", "1", pytest.approx(norm.isf(0.05)))
-    assert usual[0] == ("level", "a", "a", pytest.approx(norm.isf(0.475)))
+    assert usual[0] == ("level", "a", "a", pytest.approx(0.0, abs=1e-9))
     assert usual[1] == ("number", "1", "1", 0.0)
+
+
+def test_a_level_is_as_unusual_as_all_levels_that_are_as_rare_together():
+    # Of cluster 0, half have a, a quarter b, and one of eight each c and d; cluster 1
+    # has ten levels of which none is unusual.
+    levels = ["a"] * 8 + ["b"] * 4 + ["c"] * 2 + ["d"] * 2 + [*"efghijklmn"] * 2
+    frame = pd.DataFrame({"x": levels})
+    rows = [0, 8, 12, 15, 20]
+    found = described(frame, np.repeat([0, 1], [16, 20]), rows)
+    expected = [1.0, 0.5, 0.25, 0.25, 1.0]
+    for ((*_, distance),), share in zip(found, expected, strict=True):
+        assert distance == pytest.approx(norm.isf(share / 2), abs=1e-9)
 
 
 def test_the_most_unusual_values_come_first_and_unused_columns_last(rng):

@@ -87,6 +87,7 @@ def distinguish(
         is_threshold = counts.relations <= AT_LEAST
         gains = here - elsewhere
         gains = np.where(is_threshold, gains, np.abs(gains))
+        gains = gains.round(9)  # so that rounding does not make equal ones different
         for i in _largest_of_each(counts.clusters, gains).tolist():
             cluster = counts.clusters[i]
             if gains[i] >= least[cluster]:

@@ -170,15 +170,16 @@ def _train_uniformly(smoother: StructuralSmoother) -> tuple[Snippet, ...]:
 
 def _wrap(smoother: StructuralSmoother, settings: str) -> Snippet:
     """Return the lines that train a classifier of scikit-learn."""
-    classifier = "LogisticRegression(max_iter=1000)"
+    classifier, names = "LogisticRegression(max_iter=1000)", ""
     imports = ["from sklearn.linear_model import LogisticRegression"]
     if _is_of_table(smoother):
         classifier = f"make_pipeline(TableEncoder(), {classifier})"
-        imports += ["from sklearn.pipeline import make_pipeline", *_ENCODER]
+        names = ", TableEncoder"
+        imports += ["from sklearn.pipeline import make_pipeline"]
     return _python(
         "Train a classifier of scikit-learn",
         *imports,
-        "from structsmooth import SmoothedClassifier, StructuralSmoother",
+        f"from structsmooth import SmoothedClassifier, StructuralSmoother{names}",
         "",
         f"smoother = {settings}",
         f"classifier = {classifier}",
@@ -186,14 +187,12 @@ def _wrap(smoother: StructuralSmoother, settings: str) -> Snippet:
     )
 
 
-_ENCODER = ["from structsmooth.encode import TableEncoder"]
-
-
 def _features(smoother: StructuralSmoother) -> tuple[str, list[str], list[str]]:
     """Return what to train on, what that imports, and how it is made."""
     if not _is_of_table(smoother):
         return "X", [], []
-    return "features", _ENCODER, ["features = TableEncoder().fit_transform(X)"]
+    imports = ["from structsmooth import TableEncoder"]
+    return "features", imports, ["features = TableEncoder().fit_transform(X)"]
 
 
 def _is_of_table(smoother: StructuralSmoother) -> bool:

@@ -1,10 +1,10 @@
 """The values of single rows as text, those that are unusual in their cluster first.
 
 A number or date is as unusual as it is far from the cluster's median (the smaller one
-of two), in units of a robust standard deviation of all rows. A level that a share of
-the cluster's rows have, or a gap, is as unusual as a number that is exceeded by that
-share of a normal distribution, on both sides together: the same unit. Usual is the
-median, or what at least half of the cluster's rows have.
+of two), in units of a robust standard deviation of all rows. For a level, or a gap, the
+share of the cluster's rows counts whose level is as rare or rarer: it is as unusual as
+a number that is exceeded by that share of a normal distribution, on both sides
+together. Usual is the median, or what at least half of the cluster's rows have.
 """
 
 from __future__ import annotations
@@ -115,9 +115,10 @@ def _judge_numbers(
     some = (n_known > 0) & (2 * n_known >= sizes)  # elsewhere it is usual to have none
     medians[some] = ordered[(first + (n_known - 1) // 2)[some]]
     distances = np.abs(shown - medians[of_shown]) / _spread(ordered)
-    n_alike = np.where(np.isnan(shown), (sizes - n_known)[of_shown], n_known[of_shown])
     of_kind = ~np.isfinite(distances)  # what counts is whether there is a value at all
-    distances[of_kind] = _rarity(n_alike, sizes[of_shown])[of_kind]
+    n_alike = np.where(np.isnan(shown), (sizes - n_known)[of_shown], n_known[of_shown])
+    n_rare = np.where(2 * n_alike < sizes[of_shown], n_alike, sizes[of_shown])
+    distances[of_kind] = _rarity(n_rare, sizes[of_shown])[of_kind]
     return _Judged(distances, medians)
 
 
@@ -141,19 +142,26 @@ def _judge_levels(
     )
     width = 2 + max(codes.max(initial=-1), asked.max(initial=-1))  # a gap is a level
     pairs, counts = np.unique(clusters * width + codes + 1, return_counts=True)
+    of_pairs = pairs // width
+    # Rows with levels that are as rare or rarer: sorted by size, all up to the last
+    # level of the same size, without those of the clusters before.
+    order = np.lexsort((counts, of_pairs))
+    sums = np.cumsum(counts[order])
+    keys = of_pairs[order] * (len(codes) + 1) + counts[order]
+    n_rare = np.empty_like(counts)
+    n_rare[order] = sums[np.searchsorted(keys, keys, "right") - 1]
+    n_rare -= (np.cumsum(sizes) - sizes)[of_pairs]
     wanted = of_shown * width + asked + 1
     at = np.searchsorted(pairs, wanted).clip(max=len(pairs) - 1)
-    n_alike = np.where(pairs[at] == wanted, counts[at], 0)
+    n_rare = np.where(pairs[at] == wanted, n_rare[at], 0)
     middles = np.full(len(sizes), np.inf)
-    usual = 2 * counts >= sizes[pairs // width]
-    middles[pairs[usual][::-1] // width] = pairs[usual][::-1] % width - 1.0
+    usual = 2 * counts >= sizes[of_pairs]
+    middles[of_pairs[usual][::-1]] = pairs[usual][::-1] % width - 1.0
     middles[middles < 0.0] = np.nan
-    return _Judged(_rarity(n_alike, sizes[of_shown]), middles)
+    return _Judged(_rarity(n_rare, sizes[of_shown]), middles)
 
 
-def _rarity(
-    n_alike: NDArray[np.int64], sizes: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Return how unusual it is to be like so many rows of a cluster of such sizes."""
-    shares = np.minimum(1.0, n_alike.clip(1) / sizes.clip(1))
+def _rarity(n_rare: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return how unusual it is to be one of so many rows of clusters of such sizes."""
+    shares = np.minimum(1.0, n_rare.clip(1) / sizes.clip(1))
     return np.asarray(-ndtri(shares / 2.0))
