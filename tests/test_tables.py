@@ -21,6 +21,7 @@ from structsmooth import (
     SmoothedClassifier,
     StructuralSmoother,
     TableEncoder,
+    compare,
     fit_out_of_core,
 )
 from structsmooth.cli import app
@@ -328,3 +329,20 @@ def test_a_tsv_is_separated_by_tabs_whatever_its_names(tmp_path):
     path = tmp_path / "t.tsv"
     path.write_text("a, b, c\ty\n1\t0\n2\t1\n")
     assert read_dataset(path, label="y").X.names == ("a, b, c",)
+
+
+def test_compare_takes_tables_from_python_and_from_files(files, table):
+    frame, y = table
+    new, labels = people(300, seed=3)
+    new.assign(income=labels).to_csv(files / "new.csv", index=False)
+    options = ("--seeds", 3, "--alpha", "0.05", "--beta", "0.5", "--test")
+    words = ("compare", files / "t.csv", "--label", "income", *options)
+    printed = json.loads(run(*words, files / "new.csv", "--json"))
+    found = compare(
+        frame, y, test=(new, labels), alpha=0.05, beta=0.5, n_seeds=3, random_state=0
+    )
+    means = {
+        method: found.values(method, "nll").mean() for method in ("none", "structural")
+    }
+    assert all(0.2 < mean < 0.6 for mean in means.values())
+    assert printed["verdict"] == found.verdict

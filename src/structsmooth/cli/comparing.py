@@ -114,13 +114,14 @@ def compare(
     from structsmooth.cli.console import print_comparison
     from structsmooth.compare import compare as run_comparison
     from structsmooth.compare.trainers import make_learner
+    from structsmooth.encode.table import Table
     from structsmooth.smoother import StructuralSmoother
 
     with options.collected_notes() as notes:
         result = run_comparison(
             dataset.X,
             dataset.y,
-            make_learner(classifier.value),
+            make_learner(classifier.value, isinstance(dataset.X, Table)),
             smoother=StructuralSmoother(
                 reducer=reducer.value,
                 n_clusters=clusters,

@@ -26,6 +26,7 @@ from structsmooth.compare.result import METHODS, METRICS, Comparison, best, choo
 from structsmooth.compare.seeds import SeedWork, Task
 from structsmooth.compare.statistics import Difference
 from structsmooth.compare.trainers import check_is_named, describe, trainer_of
+from structsmooth.encode.table import as_table, is_table
 from structsmooth.errors import InvalidInputError, StructsmoothWarning
 from structsmooth.io.store import versions
 from structsmooth.settings import check_settings
@@ -111,7 +112,7 @@ def compare(
     verbose : int
         Show progress on standard error if positive.
     """
-    features = check_features(X, min_rows=8)
+    features = _check_rows(X, min_rows=8)
     classes, coded = encode_labels(y, len(features), owner="compare")
     check_label_structure(classes, np.bincount(coded))
     n_classes = len(classes)
@@ -122,7 +123,7 @@ def compare(
         groups=_check_groups(groups, len(features)),
         test=None if test is None else _check_test(test, X, classes),
         n_classes=n_classes,
-        train=trainer_of(classifier),
+        train=trainer_of(classifier, is_table(X)),
         smoother=_check_smoother(smoother, classifier),
         alphas=_check_candidates(alpha, "alpha", n_classes),
         betas=_check_candidates(beta, "beta", n_classes),
@@ -179,13 +180,34 @@ def _check_test(
         ) from None
     if hasattr(X, "columns") and hasattr(like, "columns"):
         X = X[list(like.columns)]
-    features, n_features = check_features(X), np.shape(like)[1]
+    features, n_features = _check_rows(X), np.shape(like)[1]
     if features.shape[1] != n_features:
         raise InvalidInputError(
             f"test must have {n_features} features as X has, got {features.shape[1]}"
         )
     coded = encode_as(classes, y, len(features), owner="compare", name="test")
     return features, coded
+
+
+def _check_rows(X: Any, *, min_rows: int = 1) -> Any:
+    """Return rows that can be taken: a table as it is, else an array."""
+    if not is_table(X):
+        return check_features(X, min_rows=min_rows)
+    if len(as_table(X)) < min_rows:
+        raise InvalidInputError(
+            f"X has {len(X)} rows, expected at least {min_rows} to compare on"
+        )
+    return X
+
+
+def _identity_of(rows: Any) -> bytes:
+    """Return bytes that are the same for equal features or labels."""
+    if is_table(rows):
+        table = as_table(rows)
+        head = repr((table.names, table.kinds, table.levels)).encode()
+        return head + np.ascontiguousarray(table.values).tobytes()
+    head = repr((rows.shape, str(rows.dtype))).encode()
+    return head + np.ascontiguousarray(rows).tobytes()
 
 
 def _check_groups(groups: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
@@ -254,8 +276,7 @@ def _describe(task: Task, classifier: str, classes: NDArray[Any]) -> dict[str, A
     """Return data, settings and versions, with a digest that identifies them."""
     digest = hashlib.sha256()
     for array in (task.X, task.y, *(task.test or ())):
-        digest.update(repr((array.shape, str(array.dtype))).encode())
-        digest.update(np.ascontiguousarray(array).data)
+        digest.update(_identity_of(array))
     if task.groups is not None:
         digest.update(repr(task.groups.tolist()).encode())
     # These parameters are set for each run, so they do not identify a comparison.

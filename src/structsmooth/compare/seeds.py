@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import GroupShuffleSplit, StratifiedShuffleSplit
+from sklearn.utils import _safe_indexing
 from threadpoolctl import threadpool_limits
 
 from structsmooth.compare.records import Record
@@ -22,13 +23,13 @@ from structsmooth.strengths.decision import Decision, decide
 from structsmooth.strengths.solve import resolve_beta
 from structsmooth.structure import Structure
 
-Rows = tuple[NDArray[Any], NDArray[np.int64]]  # features and class numbers
+Rows = tuple[Any, NDArray[np.int64]]  # features and class numbers
 
 
 class Task(NamedTuple):
     """Everything that is the same for all seeds."""
 
-    X: NDArray[Any]
+    X: Any
     y: NDArray[np.int64]
     groups: NDArray[Any] | None
     test: Rows | None
@@ -64,7 +65,7 @@ class SeedWork:
     def _structure(self) -> Structure:
         smoother: StructuralSmoother = clone(self.task.smoother)
         smoother.set_params(random_state=self._fit_seed)
-        return smoother.fit(self.task.X[self.rows], self.task.y[self.rows]).structure_
+        return smoother.fit(*self._take(self.rows)).structure_
 
     def _decide(self, alpha: float | str, beta: float | str) -> Decision:
         given = self.task.smoother
@@ -138,7 +139,7 @@ class SeedWork:
         }
 
     def _take(self, rows: NDArray[np.int64] | None) -> Rows:
-        return self.task.X[rows], self.task.y[rows]
+        return _safe_indexing(self.task.X, rows), self.task.y[rows]
 
     def _measure(self, predict: Predictor, rows: Rows) -> dict[str, float]:
         """Return the metrics of a model on some rows."""

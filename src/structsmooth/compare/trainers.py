@@ -31,6 +31,7 @@ from structsmooth.classifier import (
     fit_expanded,
     fit_head,
 )
+from structsmooth.encode.encoder import TableEncoder
 from structsmooth.errors import InvalidInputError
 from structsmooth.labels.forms import smooth_labels
 
@@ -72,8 +73,13 @@ Predictor = Callable[[Any], NDArray[np.float64]]  # from features to probabiliti
 Trainer = Callable[[TrainingSet], Predictor]
 
 
-def make_learner(name: str) -> Any:
-    """Return a classifier of the command line, with the defaults of its library."""
+def make_learner(name: str, of_tables: bool = False) -> Any:
+    """Return a classifier of the command line, with the defaults of its library.
+
+    One for tables encodes their columns first.
+    """
+    if of_tables:
+        return make_pipeline(TableEncoder(), make_learner(name))
     if name in BOOSTING:
         class_name, options = BOOSTING[name]
         return getattr(import_library(name), class_name)(**options)
@@ -89,10 +95,10 @@ def make_learner(name: str) -> Any:
     return learners[name]
 
 
-def trainer_of(classifier: Any) -> Trainer:
+def trainer_of(classifier: Any, of_tables: bool = False) -> Trainer:
     """Return how to train a classifier on smoothed labels, or say why it cannot be."""
     if classifier is None:
-        classifier = make_learner("logistic")
+        classifier = make_learner("logistic", of_tables)
     if callable(classifier) and not hasattr(classifier, "fit"):
         return partial(_train_by_call, classifier)
     if not hasattr(classifier, "fit") or not is_classifier(classifier):
