@@ -70,6 +70,10 @@ def test_dates_and_fractions_are_written_as_people_read_them():
     assert second[0] == ("day", "from 2024-04-10", 1.0, 0.0)
     assert first[1][1] == "up to 14.15"  # 99 / 7 is 14.142857...
     assert second[1][1] == "at least 14.28"  # and 100 / 7 is 14.285714...
+    tiny = pd.DataFrame({"x": np.linspace(-1e-310, 1e-310, 200)})
+    (first,), (second,) = sentences(tiny, np.repeat([0, 1], 100))
+    assert first[1].startswith("up to -")
+    assert second[1].startswith("at least 5.0")  # denormal numbers have few digits
 
 
 @pytest.mark.parametrize("whole", [False, True])

@@ -57,9 +57,7 @@ def make_checks(
         "rare-classes": _rare_classes(smoother, names),
         "suspects": None if smoother.suspects_ is None else _suspects(smoother),
         "ties": _ties(smoother),
-        "duplicates": _duplicates(view)
-        if view is not None and view.n_compared
-        else None,
+        "duplicates": None if view is None else _duplicates(view),
         "mean": _mean(smoother),
         "box": _box(smoother),
     }
@@ -238,16 +236,16 @@ def _suspects(smoother: StructuralSmoother) -> Answer:
     suspects, n_rows = smoother.suspects_, smoother.bayes_error_bounds_.n_samples
     if not suspects:
         return PASS, "No label differs from nearly all of its neighbors."
+    look = "looks like a mistake" if len(suspects) == 1 else "look like mistakes"
     found = (
         f"{plural(len(suspects), 'label')} of {number(n_rows)} "
-        f"({percent(len(suspects) / n_rows)}) look like mistakes: nearly all neighbors "
-        "have another label. "
+        f"({percent(len(suspects) / n_rows)}) {look}: nearly all neighbors have "
+        "another label. "
     )
     if len(suspects) == 1:
         return (
             WARN,
-            f"{found.replace('look like mistakes', 'looks like a mistake')}It is that "
-            f"of row {suspects.rows[0]}; row numbers start at 0.",
+            f"{found}It is that of row {suspects.rows[0]}; row numbers start at 0.",
             "Look at the row whose label looks like a mistake, and correct the label "
             "or leave the row out of the training: smoothing is no cure for wrong "
             "labels. This label was not counted as overlap.",

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -107,8 +108,8 @@ def _words(table: Table, j: int, relation: int, value: float) -> str:
     kind = table.kinds[j]
     if relation <= AT_LEAST and kind != DATE and not float(value).is_integer():
         # Four digits, and the rows of the cluster that were counted stay included.
-        scale = 10.0 ** (3 - math.floor(math.log10(abs(value))))
-        value = (math.ceil if relation == UP_TO else math.floor)(value * scale) / scale
+        rounding = ROUND_CEILING if relation == UP_TO else ROUND_FLOOR
+        value = float(Context(prec=4, rounding=rounding).create_decimal(float(value)))
     words = (_WORDS_OF_DATES if kind == DATE else _WORDS)[relation]
     return f"{words} {text_of(value, kind, table.levels[j])}"
 

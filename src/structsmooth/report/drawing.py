@@ -43,8 +43,7 @@ class Placed:
     """Row numbers, positions on a plane, and what is known of each row."""
 
     rows: NDArray[np.int64]
-    given: Any  # the features before the reduction
-    features: Any  # and after it
+    features: Any  # after the reduction
     positions: NDArray[np.float64]
     classes: NDArray[np.int64]
     clusters: NDArray[np.int64]
@@ -77,7 +76,6 @@ def place_chosen(
     positions, variance_shown = project(features)
     return Placed(
         rows=rows,
-        given=given,
         features=features,
         positions=positions,
         classes=classes,

@@ -122,12 +122,9 @@ def _hardest(first: ClusterRow, mean: float) -> str:
         f"{percent(first.weight)} of the rows and an estimated Bayes error of "
         f"{percents(first.lower, first.upper)}"
     )
-    distinctions = "; ".join(map(str, first.distinctions))
-    return (
-        f"{said}. What distinguishes it: {distinctions}."
-        if distinctions
-        else said + "."
-    )
+    if first.distinctions:
+        said += ". What distinguishes it: " + "; ".join(map(str, first.distinctions))
+    return said + "."
 
 
 def _reach(whole: BayesErrorBounds, n_dimensions: int) -> str:

@@ -9,6 +9,13 @@
   const filter = byId("table-filter");
   const differs = byId("table-differs");
   byId("table-tools").hidden = false;
+  // On a phone its parts are blocks, which are a table only by their roles.
+  const roles = { table: "table", thead: "rowgroup", tbody: "rowgroup", tr: "row", td: "cell" };
+  for (const part of [table, ...table.querySelectorAll("*")]) {
+    const heading = part.scope === "row" ? "rowheader" : "columnheader";
+    const role = part.tagName === "TH" ? heading : roles[part.tagName.toLowerCase()];
+    if (role) part.setAttribute("role", role);
+  }
 
   const namesOf = (row) => row.querySelector(".names").textContent;
   const words = new Map(rows.map((row) => {
