@@ -223,7 +223,7 @@ def test_class_names_are_shown_for_the_sorted_labels(files):
     words = [str(word) for word in ("fit", files / "t.csv", *options[:-1], "poor")]
     got = CliRunner().invoke(app, words)
     assert got.exit_code == 2
-    assert "class_names must name 2 classes" in got.output
+    assert "a name for each of the 2 classes" in got.output
 
 
 def test_out_of_core_in_python_names_all_columns_at_fault(files, table):

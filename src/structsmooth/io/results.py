@@ -20,7 +20,6 @@ from structsmooth.bayes_error.suspects import Suspects
 from structsmooth.errors import (
     FileFormatError,
     FileOptionError,
-    InvalidParameterError,
 )
 from structsmooth.io import paths
 from structsmooth.io.atomic import reading, wrapped_errors, written_beside
@@ -29,7 +28,12 @@ from structsmooth.io.store import FILE_NAME, settings_of, versions
 from structsmooth.io.tables import Dataset
 from structsmooth.labels.forms import expand_rows, flip_labels
 from structsmooth.report import Report, build_report, make_view, write_report
-from structsmooth.report.build import distinctions_of, most_first, pairs_of
+from structsmooth.report.build import (
+    distinctions_of,
+    most_first,
+    names_of_classes,
+    pairs_of,
+)
 from structsmooth.report.html import check_page_path
 from structsmooth.report.pictures import image_layout
 from structsmooth.report.view import FILE_NAME as VIEW_NAME
@@ -152,16 +156,6 @@ def summarize(
         "command": list(command),
         "versions": versions(),
     }
-
-
-def names_of_classes(classes: NDArray[Any], given: Sequence[str] | None) -> list[str]:
-    """Return what to call the classes: the names given, or their labels."""
-    if given is not None and len(given) != len(classes):
-        raise InvalidParameterError(
-            f"class_names must name {len(classes)} classes, in the order of the sorted "
-            f"labels, got {len(given)} names"
-        )
-    return [str(name) for name in (classes.tolist() if given is None else given)]
 
 
 def write_results(

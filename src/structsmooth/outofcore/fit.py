@@ -32,6 +32,7 @@ from structsmooth.outofcore.sources import ROWS, Labels, Rows, open_data
 from structsmooth.outofcore.spill import Spill
 from structsmooth.outofcore.view import images_of, look_at_rows, view_of_source
 from structsmooth.reduce import is_transformer, reduce_linearly
+from structsmooth.report.build import names_of_classes
 from structsmooth.report.view import FILE_NAME as VIEW_NAME
 from structsmooth.report.view import View, save_view
 from structsmooth.settings import check_settings
@@ -187,7 +188,7 @@ def _fit(
     with progress.stage("read"):
         source, labels = open_data(request, spill)
     check_label_structure(labels.classes, labels.counts)
-    results.names_of_classes(labels.classes, class_names)
+    names_of_classes(labels.classes, class_names)
     pictures = images_of(source, images)
     n_rows, n_classes = source.n_rows, len(labels.classes)
     settings = smoother.get_params(deep=False)

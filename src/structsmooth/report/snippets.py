@@ -196,7 +196,7 @@ def _features(smoother: StructuralSmoother) -> tuple[str, list[str], list[str]]:
 
 
 def _is_of_table(smoother: StructuralSmoother) -> bool:
-    return getattr(smoother.structure_, "encoding", None) is not None
+    return smoother.structure_.encoding is not None
 
 
 def _settings(smoother: StructuralSmoother) -> str:
