@@ -275,7 +275,9 @@ def _fit_category(table: Table, j: int, found: _Statistics, most: int) -> Column
     n_missing = found.n_rows - found.present[j]
     # The most frequent levels, those that are equally frequent in the order of names.
     order = sorted(range(len(levels)), key=lambda k: (-counts[k], levels[k]))
-    is_frequent = (counts >= found.fewest) & (np.array(levels) != LATER_LEVELS)
+    is_frequent = counts >= found.fewest
+    if LATER_LEVELS in levels:
+        is_frequent[levels.index(LATER_LEVELS)] = False
     frequent = [k for k in order if is_frequent[k]][: most - 2]
     frequent.sort(key=lambda k: levels[k])
     n_rare = int(np.count_nonzero(counts)) - len(frequent)
