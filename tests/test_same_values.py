@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
@@ -22,7 +23,7 @@ few = settings(max_examples=15, deadline=None, derandomize=True)
 
 
 @st.composite
-def data_sets(draw):
+def data_sets(draw, ties=True):
     """Features that float32 holds exactly, tied or not, near zero or far from it."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n_rows, n_features = (
@@ -31,11 +32,10 @@ def data_sets(draw):
     )
     y = rng.integers(0, 3, n_rows)
     X = rng.normal(size=(n_rows, n_features)) + y[:, np.newaxis]
-    if draw(st.booleans()):
-        X = np.round(X)  # with ties
-    X = X * 10.0 ** draw(st.sampled_from([-3, 0, 4])) + draw(
-        st.sampled_from([0.0, 1e5])
-    )
+    if ties and draw(st.booleans()):
+        X = np.round(X)
+    X *= 10.0 ** draw(st.sampled_from([-3, 0, 4]))
+    X += draw(st.sampled_from([0.0, 1e5])) if ties else 0.0
     return X.astype(np.float32).astype(np.float64), y
 
 
@@ -165,4 +165,32 @@ def test_the_format_of_a_sparse_matrix_does_not_change_a_fit(data, chosen, store
     expected = fitted(sp.csr_matrix(X), y, chosen)
     found = fitted(SPARSE[stored](X), y, chosen)
     for one, other in zip(expected, found, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.filterwarnings("ignore")
+@given(data_sets(ties=False), options, st.randoms(use_true_random=False))
+@few
+def test_the_order_of_the_rows_does_not_change_a_fit_without_ties(data, chosen, random):
+    X, y = data
+    order = random.sample(range(len(X)), len(X))
+    _, strengths, soft, _ = fitted(X, y, chosen)
+    _, moved, moved_soft, _ = fitted(X[order], y[order], chosen)
+    np.testing.assert_allclose(moved, strengths[order], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(moved_soft, soft[order], rtol=0, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore")
+@given(data_sets(), options, st.sampled_from(["pandas", "polars", "pyarrow"]))
+@few
+def test_the_library_of_a_table_does_not_change_a_fit(data, chosen, library):
+    frames = pytest.importorskip(library)
+    X, y = data
+    X[::7, 0] = np.nan  # a gap, so that columns are encoded
+    columns = {f"x{i}": column for i, column in enumerate(X.T.tolist())}
+    columns["text"] = ["abc"[k % 3] for k in range(len(X))]
+    reference = pd.DataFrame(columns)
+    table = frames.table if library == "pyarrow" else frames.DataFrame
+    expected = fitted(reference, y, chosen)
+    for one, other in zip(expected, fitted(table(columns), y, chosen), strict=True):
         np.testing.assert_array_equal(one, other)
