@@ -185,13 +185,14 @@ def _fail(message: str, code: int) -> None:
 
 
 @contextlib.contextmanager
-def collected_notes() -> Iterator[list[str]]:
-    """Collect each warning of the block once, as one line."""
-    notes: list[str] = []
+def collected_notes(earlier: Iterable[str] = ()) -> Iterator[list[str]]:
+    """Collect each warning of the block once, as one line, after earlier notes."""
+    notes = list(earlier)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield notes
-    notes += dict.fromkeys(" ".join(str(w.message).split()) for w in caught)
+    found = [" ".join(str(w.message).split()) for w in caught]
+    notes[:] = dict.fromkeys([*notes, *found])
 
 
 def print_notes(notes: Iterable[str]) -> None:
