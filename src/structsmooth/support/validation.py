@@ -33,6 +33,9 @@ def check_features(
 ) -> Any:
     """Return X as a two-dimensional float array (or CSR matrix) without NaN or inf.
 
+    Arrays are stored row by row, and sparse matrices in their canonical form, so that
+    sums are taken in the same order however X was stored.
+
     With an estimator, its ``n_features_in_`` and ``feature_names_in_`` are set
     (``reset=True``) or compared (``reset=False``), as everywhere in scikit-learn.
     ``first_row`` is the number of the first row if X is one piece of the data.
@@ -42,6 +45,7 @@ def check_features(
     options: dict[str, Any] = {
         "accept_sparse": "csr" if accept_sparse else False,
         "dtype": [np.float64, np.float32],
+        "order": "C",
         "ensure_all_finite": False,  # _check_finite also says where
         "ensure_min_samples": min_rows,
     }
@@ -57,9 +61,10 @@ def check_features(
                 "structsmooth.TableEncoder makes numbers of a DataFrame"
             ) from None
         raise
-    if sp.issparse(X) and not X.has_canonical_format:
+    if sp.issparse(X) and not (X.has_canonical_format and X.data.all()):
         X = X.copy()
         X.sum_duplicates()
+        X.eliminate_zeros()
     _check_finite(X, first_row)
     return X
 
