@@ -383,3 +383,8 @@ def test_slopes_are_weighted_by_test_rows(tmp_path):
     np.testing.assert_allclose(found.doubt, 0.5)
     np.testing.assert_allclose(found.overconfidence, 0.5)
     np.testing.assert_allclose(found.needed, 0.5 / 0.9)
+
+
+def test_there_is_one_scale(tmp_path):
+    with pytest.raises(FileFormatError, match="at the scale cpu only, got full"):
+        runner.run(small() | {"scale": "full"}, tmp_path / "selective-full.jsonl")
