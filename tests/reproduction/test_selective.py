@@ -388,3 +388,16 @@ def test_slopes_are_weighted_by_test_rows(tmp_path):
 def test_there_is_one_scale(tmp_path):
     with pytest.raises(FileFormatError, match="at the scale cpu only, got full"):
         runner.run(small() | {"scale": "full"}, tmp_path / "selective-full.jsonl")
+
+
+def test_validation_rows_choose_an_arm_for_each_seed(tmp_path):
+    path = recorded(tmp_path / "r.jsonl", {}, names=("a",), n_seeds=2)
+    finished = Finished(path)
+    for seed, run in enumerate(finished.runs("a", "perceptron", [0, 1])):
+        run["arms"] = {"none": 0, "R": 1}
+        run["metrics"] = {
+            "validation": [[0, 0.3, 0], [0, 0.2 + 0.2 * seed, 0]],
+            "plain": [[0, 1.0, 0, 0, 0, 0, 0], [0, 2.0, 0, 0, 0, 0, 0]],
+        }
+    found = finished.chosen("a", "perceptron", ["none", "R"], "nll", [0, 1])
+    np.testing.assert_array_equal(found, [2.0, 1.0])
