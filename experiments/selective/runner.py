@@ -23,12 +23,17 @@ from experiments.selective.afterwards import COLUMNS, scores_of
 from experiments.selective.arms import NONE, Measured, arms_of
 from experiments.selective.choice import place_of_choice, write_choice
 from experiments.selective.rows import folds_of, parts_of
+from structsmooth.errors import FileFormatError
 
 Unit = tuple[str, str, int]  # data, learner, seed
 
 
 def run(config: dict, results: Path, n_jobs: int = 1) -> None:
     """Train the missing units; write the choice between the two parts."""
+    if config["scale"] != "cpu":
+        raise FileFormatError(
+            f"{results.stem} exists at the scale cpu only, got {config['scale']}"
+        )
     records = Records(results, config)
     if not place_of_choice(results).is_file():
         _train(config, records, config["choosing"], n_jobs)

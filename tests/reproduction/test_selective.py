@@ -9,9 +9,9 @@ pytest.importorskip("torch")
 pytest.importorskip("lightgbm")
 
 import torch
-from experiments import configs, datasets
+from experiments import configs, datasets, selective
 from experiments.records import read
-from experiments.selective import choice, learners, perceptrons, rows, runner
+from experiments.selective import choice, half, learners, perceptrons, rows, runner
 from experiments.selective.afterwards import (
     COLUMNS,
     fit_p_norm,
@@ -258,7 +258,7 @@ def test_each_row_is_left_out_of_one_fold():
     np.testing.assert_array_equal((weights == 0).sum(axis=0), 1)
 
 
-def test_a_run_chooses_before_it_confirms_and_can_be_resumed(tmp_path):
+def test_a_run_chooses_first_can_be_resumed_and_ends_with_a_page(tmp_path):
     results = tmp_path / "selective.jsonl"
     config = small()
     runner.run(config, results, n_jobs=1)
@@ -273,6 +273,11 @@ def test_a_run_chooses_before_it_confirms_and_can_be_resumed(tmp_path):
         assert [run[name] for run in again] == [run[name] for run in runs]
     finished = Finished(results)
     assert finished.complete("confirming") == (["synthetic"], [0, 1])
+    page = selective.table(results)
+    chosen = choice.read_choice(results)
+    assert f"**{chosen} is confirmed.**" in page or f"**{chosen} is not conf" in page
+    assert "sets for confirming (synthetic): 2 of 2 seeds" in page
+    assert all(path.stat().st_size > 5000 for path in selective.figure(results))
     error = finished.values("digits", "logistic", "none", "error", [0, 1])
     assert 0.0 < error.mean() < 0.5
     clusters = runs[0]["clusters"]
@@ -339,3 +344,60 @@ def test_a_choice_needs_seeds_that_are_complete(tmp_path):
         choice.choose(Finished(path))
     with pytest.raises(FileFormatError, match="there is no choice in"):
         choice.read_choice(path)
+
+
+@pytest.mark.parametrize("bayes_error", [0.02, 0.2, 0.35, 0.5])
+def test_overconfidence_of_one_two_and_three_neighbors(bayes_error):
+    r = bayes_error
+    for n_neighbors, expected in (
+        (1, 2 * r * (1 - r)),
+        (2, r * (1 - r)),
+        (3, 4 * r**2 * (1 - r) ** 2),
+    ):
+        doubt, error = half.doubt_and_error(n_neighbors, r)
+        assert error - doubt == pytest.approx(expected)
+
+
+def test_a_vote_of_five_neighbors_is_that_of_a_simulation():
+    draw = np.random.default_rng(0)
+    votes = (draw.random((200_000, 5)) < 0.7).mean(axis=1)
+    truth = draw.random(200_000) < 0.7
+    doubt, error = half.doubt_and_error(5, 0.3)
+    assert 1 - np.maximum(votes, 1 - votes).mean() == pytest.approx(doubt, abs=3e-3)
+    assert ((votes > 0.5) != truth).mean() == pytest.approx(error, abs=5e-3)
+
+
+def test_slopes_are_weighted_by_test_rows(tmp_path):
+    path = recorded(tmp_path / "r.jsonl", {}, names=("a",), n_seeds=2)
+    finished = Finished(path)
+    for run in finished.runs("a", "perceptron", [0, 1]):
+        run["n_classes"] = 2
+        run["clusters"] = {
+            "bayes_error": [0.0, 0.1, 0.4],
+            "test_rows": [50, 30, 0],
+            "confidence": [1.0, 0.95, 0.5],
+            "error": [0.0, 0.1, 0.9],
+        }
+    found = half.slopes_of(finished, "a", "perceptron", [0, 1])
+    np.testing.assert_allclose(found.error, 1.0)
+    np.testing.assert_allclose(found.doubt, 0.5)
+    np.testing.assert_allclose(found.overconfidence, 0.5)
+    np.testing.assert_allclose(found.needed, 0.5 / 0.9)
+
+
+def test_there_is_one_scale(tmp_path):
+    with pytest.raises(FileFormatError, match="at the scale cpu only, got full"):
+        runner.run(small() | {"scale": "full"}, tmp_path / "selective-full.jsonl")
+
+
+def test_validation_rows_choose_an_arm_for_each_seed(tmp_path):
+    path = recorded(tmp_path / "r.jsonl", {}, names=("a",), n_seeds=2)
+    finished = Finished(path)
+    for seed, run in enumerate(finished.runs("a", "perceptron", [0, 1])):
+        run["arms"] = {"none": 0, "R": 1}
+        run["metrics"] = {
+            "validation": [[0, 0.3, 0], [0, 0.2 + 0.2 * seed, 0]],
+            "plain": [[0, 1.0, 0, 0, 0, 0, 0], [0, 2.0, 0, 0, 0, 0, 0]],
+        }
+    found = finished.chosen("a", "perceptron", ["none", "R"], "nll", [0, 1])
+    np.testing.assert_array_equal(found, [2.0, 1.0])
