@@ -25,7 +25,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from structsmooth import SmoothedClassifier, StructuralSmoother, smooth_labels
 from structsmooth.boosting import fit_smoothed
-from structsmooth.classifier import fit_expanded
+from structsmooth.classifier.expand import fit_expanded
 from structsmooth.compare import Comparison, compare
 from structsmooth.compare.result import METHODS
 from structsmooth.compare.seeds import SeedWork, Task

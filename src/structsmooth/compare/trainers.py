@@ -25,8 +25,8 @@ from sklearn.preprocessing import StandardScaler
 
 from structsmooth.boosting.arguments import import_library
 from structsmooth.boosting.fit import fit_smoothed, library_of
-from structsmooth.classifier import (
-    SmoothedClassifier,
+from structsmooth.classifier import SmoothedClassifier
+from structsmooth.classifier.expand import (
     check_takes_weights,
     fit_expanded,
     fit_head,

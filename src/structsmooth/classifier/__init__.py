@@ -1,0 +1,7 @@
+"""Any scikit-learn classifier, trained on smoothed labels."""
+
+from __future__ import annotations
+
+from structsmooth.classifier.smoothed import SmoothedClassifier
+
+__all__ = ["SmoothedClassifier"]
