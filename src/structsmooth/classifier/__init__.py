@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from structsmooth.classifier.cross_validation import SmoothedClassifierCV
 from structsmooth.classifier.smoothed import SmoothedClassifier
 
-__all__ = ["SmoothedClassifier"]
+__all__ = ["SmoothedClassifier", "SmoothedClassifierCV"]

@@ -5,55 +5,30 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn import get_config
-from sklearn.base import (
-    BaseEstimator,
-    ClassifierMixin,
-    MetaEstimatorMixin,
-    clone,
-)
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
     process_routing,
 )
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import (
-    _num_samples,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import _num_samples
 
+from structsmooth.classifier.base import SmoothedBase, requesting_weights
 from structsmooth.classifier.expand import (
     check_takes_weights,
     fit_expanded,
     indexable,
     of_rows,
 )
-from structsmooth.encode.encoder import TableEncoder
-from structsmooth.encode.table import holds_numbers, is_table
 from structsmooth.errors import InvalidInputError
 from structsmooth.smoother import StructuralSmoother
-from structsmooth.support.validation import check_features
 from structsmooth.support.weights import check_sample_weight
 
 
-def _inner_has(name: str) -> Any:
-    """Make a method exist only if the inner classifier has it."""
-
-    def check(self: SmoothedClassifier) -> bool:
-        inner = getattr(self, "estimator_", None) or self._inner()
-        getattr(inner, name)  # its own AttributeError says what is missing
-        return True
-
-    return check
-
-
-class SmoothedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class SmoothedClassifier(SmoothedBase):
     """Train a classifier on structurally smoothed labels.
 
     A soft label becomes one weighted row for each class that it has mass on, so any
@@ -130,9 +105,7 @@ class SmoothedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self
             The fitted classifier.
         """
-        inner, smoother = self._inner(), self._smoother()
-        if self.estimator is None and is_table(X) and not holds_numbers(X):
-            inner = make_pipeline(TableEncoder(), inner)
+        inner, smoother = self._inner_for(X), self._smoother()
         check_takes_weights(inner)
         smoother_params: dict[str, Any] = {}
         if sample_weight is not None:
@@ -153,25 +126,6 @@ class SmoothedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             self.feature_names_in_ = smoother.feature_names_in_
         return self
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the predicted label of each row."""
-        return np.asarray(self._checked(X).predict(X))
-
-    @available_if(_inner_has("predict_proba"))
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probability of each class, in the order of ``classes_``."""
-        return np.asarray(self._checked(X).predict_proba(X))
-
-    @available_if(_inner_has("predict_log_proba"))
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the logarithm of the probability of each class."""
-        return np.asarray(self._checked(X).predict_log_proba(X))
-
-    @available_if(_inner_has("decision_function"))
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the classifier's own scores."""
-        return np.asarray(self._checked(X).decision_function(X))
-
     def get_metadata_routing(self) -> MetadataRouter:
         """Return who gets what of the metadata given to ``fit``."""
         mapping = MethodMapping().add(caller="fit", callee="fit")
@@ -180,43 +134,15 @@ class SmoothedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             smoother=self._smoother(), estimator=self._inner(), method_mapping=mapping
         )
 
-    def _inner(self) -> Any:
-        if self.estimator is not None:
-            return clone(self.estimator)
-        return _requesting_weights(LogisticRegression())
-
     def _smoother(self) -> Any:
         if self.smoother is None:
-            return _requesting_weights(StructuralSmoother())
+            return requesting_weights(StructuralSmoother())
         if not isinstance(self.smoother, StructuralSmoother):
             raise InvalidInputError(
                 "smoother must be a StructuralSmoother or None, got "
                 f"{type(self.smoother).__name__}"
             )
         return clone(self.smoother)
-
-    def _checked(self, X: Any) -> Any:
-        check_is_fitted(self)
-        if is_table(X):
-            validate_data(self, X, reset=False, skip_check_array=True)
-        else:
-            check_features(X, estimator=self, reset=False, accept_sparse=True)
-        return self.estimator_
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self._inner())
-        tags.input_tags.sparse = inner.input_tags.sparse
-        if inner.classifier_tags is not None:
-            tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
-        return tags
-
-
-def _requesting_weights(estimator: Any) -> Any:
-    """Return an estimator of our own that takes all weights it can get."""
-    if get_config()["enable_metadata_routing"]:
-        estimator.set_fit_request(sample_weight=True)
-    return estimator
 
 
 def _without_zeros(
