@@ -98,7 +98,7 @@ class SeedWork:
             elif method == "shuffled":
                 seed = self._shuffle_seed
                 values = shuffled_strengths(
-                    values, weights, n_classes=n_classes, random_state=seed
+                    values, weights, n_classes=n_classes, rng=seed
                 )
             strengths = values[decision.region_labels(structure)]
             if smoother.spread == "overlap":  # of the controls, too

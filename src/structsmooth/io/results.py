@@ -341,7 +341,7 @@ def label_columns(
     if kind == "sparse":
         return {"label": classes[coded], "strength": strengths}
     if kind == "flipped":
-        return {"label": classes[flip_labels(coded, strengths, n_classes, seed)]}
+        return {"label": classes[flip_labels(coded, strengths, n_classes, rng=seed)]}
     rows, labels, weights = expand_rows(coded, strengths, n_classes)
     return {"row": rows, "label": classes[labels], "weight": weights}
 
