@@ -77,7 +77,7 @@ class ArraySource:
         rows = self._copy(start, stop)
         if self._path is not None:
             rows = readers.as_rows(rows, self._path)
-        if rows.ndim != 2 or rows.dtype.kind not in "biuf":
+        if rows.ndim != 2 or rows.dtype.kind not in "bf":
             rows = check_features(rows, first_row=start)
         return rows if rows.dtype in (np.float32, np.float64) else rows.astype(float)
 
