@@ -1,4 +1,4 @@
-"""Is what `SmoothedClassifierCV` chooses ever clearly worse than not choosing?"""
+"""Whether what `SmoothedClassifierCV` chooses is ever clearly worse than others."""
 
 from __future__ import annotations
 
