@@ -29,6 +29,7 @@ RESULTS = Path(__file__).parent / "results"
 PAGE = Path(__file__).parent / "README.md"
 # For each kind, the module with run, table and figure, imported when needed.
 KINDS = {
+    "choice": "experiments.choice",
     "comparison": "experiments.comparisons",
     "counting": "experiments.counting",
     "synthetic": "experiments.synthetic",

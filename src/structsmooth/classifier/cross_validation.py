@@ -221,8 +221,8 @@ class _Work:
         X, coded = _safe_indexing(self.X, rows), self.coded[rows]
         if len(np.unique(coded)) < len(self.classes):
             raise InvalidInputError(
-                "the training rows of every fold must have all "
-                f"{len(self.classes)} classes; use fewer folds"
+                "the training rows of every fold must have all classes, expected "
+                f"{len(self.classes)}, got {len(np.unique(coded))}; use fewer folds"
             )
         smoothers = [one for one in candidates if one is not None]
         measured = MeasuredRows(X, self.classes[coded], smoothers, weights)

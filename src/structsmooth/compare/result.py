@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -68,10 +69,18 @@ class Comparison:
     def load(cls, path: str | os.PathLike[str], confidence: float = 0.95) -> Self:
         """Return the finished seeds of a file of results, without training anything."""
         description, known = read_records(Path(path))
-        chosen: list[Record] = []
+        by_seed: list[list[Record]] = []
         for seed in sorted({run["seed"] for run in known.values()}):
             runs = [run for run in known.values() if run["seed"] == seed]
-            chosen += choose(runs, description["settings"])
+            by_seed.append(choose(runs, description["settings"]))
+        # An interruption leaves out arms of one seed; arms that were added later and
+        # are still missing on most seeds are left out of the result.
+        arms = Counter(
+            run["method"] for runs in by_seed for run in runs if "arm" in run
+        )
+        usual = {name for name, count in arms.items() if 2 * count > len(by_seed)}
+        finished = [runs for runs in by_seed if usual <= {r["method"] for r in runs}]
+        chosen = [run for runs in finished for run in runs]
         if not chosen:
             raise FileFormatError(f"there are no results of a finished seed in {path}")
         return cls(description, chosen, confidence)
