@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from structsmooth.bayes_error.label_noise import small_and_tiny
 from structsmooth.support.groups import rows_of_groups
 from structsmooth.support.jit import kernel
 from structsmooth.tree import nearest_neighbors
@@ -29,6 +30,7 @@ PARTS = (10, 3, 1)
 NTH = (1, 3)
 # Differences of log densities below this say no more than that a class is impossible.
 LEAST = -12.0
+TINY = float(np.finfo(np.float64).tiny)
 # More features than this make covariances of many classes too large to keep.
 MOST_FEATURES = 256
 
@@ -66,7 +68,9 @@ class Evidence:
             if self._shapes is not None:
                 parts.append(self._shapes.of(self.features, self.coded, rows))
         if self.pred_probs is not None:
-            parts.append(of_probabilities(self.pred_probs[rows]))
+            parts.append(
+                small_and_tiny(np.log(np.maximum(self.pred_probs[rows], TINY)))
+            )
         return np.concatenate(parts, axis=2)
 
     @cached_property
@@ -116,21 +120,6 @@ def gather_evidence(
         found = nearest_neighbors(features, min(k, len(coded) - 1), n_jobs)
         near, distances = found.indices, found.distances
     return Evidence(coded, n_classes, features, near, distances, pred_probs)
-
-
-def of_probabilities(probabilities: F64) -> F64:
-    """Return the evidence of a model's probabilities, of shape (m, K, 2).
-
-    Models differ in how small their smallest probabilities are: a forest says 0 where
-    a regression says 1e-9. So what is small and what is tiny are two things.
-    """
-    tiny = np.finfo(np.float64).tiny
-    logs = np.log(np.maximum(probabilities, tiny))
-    logs -= logs.max(axis=1, keepdims=True)
-    small = 0.5 * LEAST
-    return np.stack(
-        [np.maximum(logs, small), np.clip(logs - small, LEAST, 0.0)], axis=2
-    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,8 +30,10 @@ LARGEST_RATE = 0.5
 # The search starts from many wrong labels: from few, wrong ones pass for overlap.
 START_RATE = 0.2
 MOST_STEPS, NEAR_ENOUGH = 150, 1e-4
-# The weights are drawn to 0 as by a normal distribution of variance 1.
-PENALTY = 1.0
+# Weights are drawn to 0, those of tails to 1, by normal distributions of variance 10.
+PENALTY = 0.1
+# Where small probabilities end and tiny ones begin, and where these end, as logarithms.
+SMALL, TINY = -4.0, -20.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,28 +44,54 @@ class LabelNoise:
     ----------
     weights : ndarray of shape (p,)
         Of each kind of evidence.
+    tails : ndarray of shape (2,)
+        Of the logarithms of the resulting probabilities, small and tiny ones.
     changes : ndarray of shape (K, K)
         Probability of each label (column), given the true class (row).
     """
 
     weights: F64
+    tails: F64
     changes: F64
 
     def judge(self, evidence: F64, coded: I64) -> tuple[F64, I64]:
         """Return the log odds that labels are wrong, and the likely other class."""
-        logs = log_softmax(evidence @ self.weights, axis=1)
-        joint = logs + np.log(self.changes[:, coded].T)
+        parts = small_and_tiny(evidence @ self.weights)
+        joint = log_softmax(parts @ self.tails, axis=1)
+        joint += np.log(self.changes[:, coded].T)
         at = np.arange(len(coded))
         right = joint[at, coded]
         joint[at, coded] = -np.inf
         return logsumexp(joint, axis=1) - right, joint.argmax(axis=1)
 
 
-def fit_label_noise(evidence: F64, coded: I64, n_classes: int) -> LabelNoise:
-    """Fit the model to evidence of shape (m, K, p) and the labels as they are."""
-    n_kinds = evidence.shape[2]
+def fit_label_noise(evidence: F64, coded: I64) -> LabelNoise:
+    """Fit the model to evidence of shape (m, K, p) and the labels as they are.
+
+    Evidence is often weaker or stronger than it says where it is strong, so the tails
+    of the probabilities are fitted once more on their own.
+    """
+    weights, _ = _fit(evidence, coded)
+    tails, changes = _fit(small_and_tiny(evidence @ weights), coded, usual=1.0)
+    return LabelNoise(weights, tails, changes)
+
+
+def small_and_tiny(logs: F64) -> F64:
+    """Return logarithms of probabilities in two parts, of shape (m, K, 2).
+
+    Models differ in how small their smallest probabilities are: a forest says 0 where
+    a regression says 1e-9. So the two parts get weights of their own.
+    """
+    logs = logs - logs.max(axis=1, keepdims=True)
+    tiny = np.clip(logs - SMALL, TINY - SMALL, 0.0)
+    return np.stack([np.maximum(logs, SMALL), tiny], axis=2)
+
+
+def _fit(evidence: F64, coded: I64, usual: float = 0.0) -> tuple[F64, F64]:
+    """Return weights of the evidence, and how labels are changed."""
+    _, n_classes, n_kinds = evidence.shape
     flat = evidence.reshape(-1, n_kinds)
-    weights = np.full(n_kinds, 1.0 / n_kinds)
+    weights = np.full(n_kinds, usual or 1.0 / n_kinds)
     even = (1.0 - np.eye(n_classes)) / (n_classes - 1)
     changes = _changes(np.full(n_classes, START_RATE), even)
     for step in range(MOST_STEPS):
@@ -73,11 +101,14 @@ def fit_label_noise(evidence: F64, coded: I64, n_classes: int) -> LabelNoise:
         true /= true.sum(axis=1, keepdims=True)
         changes = _rates(true, coded, even)
         for _ in range(3 if step == 0 else 1):
-            weights = _newton(evidence, flat, true, weights)
-        moved = max(np.abs(weights - before[0]).max(), np.abs(changes - before[1]).max())
-        if moved < NEAR_ENOUGH:
+            weights = _newton(evidence, flat, true, weights, usual)
+        moved = [
+            np.abs(now - then).max()
+            for now, then in zip((weights, changes), before, strict=True)
+        ]
+        if max(moved) < NEAR_ENOUGH:
             break
-    return LabelNoise(weights, changes)
+    return weights, changes
 
 
 def wrong_probability(log_odds: F64) -> F64:
@@ -108,13 +139,21 @@ def _rates(true: F64, coded: I64, even: F64) -> F64:
     return _changes(rates, where)
 
 
-def _newton(evidence: F64, flat: F64, true: F64, weights: F64) -> F64:
-    """Return weights that fit the probabilities of the true classes better."""
+def _newton(evidence: F64, flat: F64, true: F64, weights: F64, usual: float) -> F64:
+    """Return weights that fit the probabilities of the true classes better.
+
+    No weight is negative, so that a neighbor with the same label never makes a label
+    more suspicious. Without that, few wrong labels look as if it did: the row itself
+    has no such neighbor, and the rows around it have one.
+    """
     n_kinds = len(weights)
     now = softmax((flat @ weights).reshape(true.shape), axis=1)
-    slope = flat.T @ (true - now).ravel() - PENALTY * weights
+    slope = flat.T @ (true - now).ravel() - PENALTY * (weights - usual)
     means = np.einsum("mk,mkp->mp", now, evidence)
     bend = flat.T @ (flat * now.reshape(-1, 1)) - means.T @ means
     bend += PENALTY * np.eye(n_kinds)
-    step: F64 = np.linalg.solve(bend, slope)
-    return weights + step
+    # Weights at 0 that would fall below it stay there.
+    free = (weights > 0.0) | (slope > 0.0)
+    moved = weights.copy()
+    moved[free] += np.linalg.solve(bend[np.ix_(free, free)], slope[free])
+    return np.maximum(moved, 0.0)

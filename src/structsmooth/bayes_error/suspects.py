@@ -34,7 +34,7 @@ from structsmooth.support.validation import (
 from structsmooth.support.weights import CountedRows
 
 # Of the labels that are listed, this share may be right after all.
-FALSE_DISCOVERIES = 0.1
+FALSE_DISCOVERIES = 0.05
 # The model has few parameters: it is fitted to so many rows, or to so many rows times
 # classes. More are judged in blocks of so many numbers.
 FITTED_ROWS, FITTED_CELLS = 5_000, 200_000
@@ -126,7 +126,7 @@ def find_suspects(
     Every row gets a score, the estimated probability that its label is wrong, from the
     labels of its neighbors, from the shapes of the classes, and from the probabilities
     of a model if there are any. How much each of these counts, and how many labels are
-    wrong at all, is estimated from the data. Right labels in the far tails of an overlap
+    wrong at all, is estimated from the data. Right labels in far tails of an overlap
     are among the suspects, so inspect them before you change any.
 
     Parameters
@@ -141,7 +141,7 @@ def find_suspects(
         was not trained on the row, as
         `sklearn.model_selection.cross_val_predict` returns with
         ``method="predict_proba"``.
-    fdr : float, default=0.1
+    fdr : float, default=0.05
         Share of the suspects that may be right after all, as far as the scores are
         right: as many rows are listed as keep the mean of 1 minus their scores at most
         this large.
@@ -262,7 +262,7 @@ def _judge(evidence: Evidence) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     if n > n_fitted:
         generator = np.random.default_rng(0)
         rows = np.sort(generator.choice(n, n_fitted, replace=False))
-    model = fit_label_noise(evidence.of(rows), coded[rows], n_classes)
+    model = fit_label_noise(evidence.of(rows), coded[rows])
     log_odds, other = np.empty(n), np.empty(n, dtype=np.int64)
     size = max(1, BLOCK_CELLS // n_classes)
     for start in range(0, n, size):
@@ -271,9 +271,7 @@ def _judge(evidence: Evidence) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     return log_odds, other
 
 
-def _reduced(
-    X: Any, reducer: Any, n_components: int | None, seed: Any
-) -> NDArray[Any]:
+def _reduced(X: Any, reducer: Any, n_components: int | None, seed: Any) -> NDArray[Any]:
     """Return features as a smoother of these settings would reduce them."""
     if is_table(X) and not is_transformer(reducer):
         _, rows = encode_rows(as_table(X))
