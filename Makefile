@@ -48,6 +48,7 @@ unit: $(VENV)/.test ## the tests and the doctests
 
 theory: $(VENV)/.test ## statistical tests on larger samples, and the compiled loss
 	STRUCTSMOOTH_THEORY=full $(BIN)/python -m pytest -n 2 -q tests/theory tests/pytorch/test_functional.py
+	STRUCTSMOOTH_THEORY=full $(BIN)/python -m pytest -n 2 -q tests --ignore tests/theory -m statistical
 
 test-experiments: $(VENV)/.test ## the tests of experiments/, on toy data
 	$(BIN)/python -m pytest -n 2 -q tests/reproduction
@@ -111,8 +112,9 @@ bench: $(VENV)/.bench ## compare speed with other libraries, into benchmarks/res
 	$(BIN)/python -m benchmarks.crossover | tee benchmarks/results/crossover.md
 	$(BIN)/python -m benchmarks.outofcore
 
-picture: $(VENV)/.test ## draw the picture in the README
+picture: $(VENV)/.test ## draw the figures in the README
 	$(BIN)/python examples/plot_map.py docs/map.png
+	$(BIN)/python -m experiments.gains docs/gains.png
 
 clean: ## remove everything that these targets made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .rumdl_cache dist structsmooth-demo

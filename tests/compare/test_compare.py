@@ -188,6 +188,7 @@ def noisy_stump(X, y, strengths, random_state, **_):
     )
 
 
+@pytest.mark.statistical
 def test_it_hardly_ever_claims_that_strengths_help_a_learner_that_ignores_them():
     # The runs of a seed differ by chance alone. With five metrics at 95 % together and
     # two sides, 2.5 % of the comparisons may claim that smoothing helps.
