@@ -172,7 +172,7 @@ def print_comparison(
     if command is not None:
         console.print(f"  {escape(command)}", soft_wrap=True)
         console.print("or in Python", soft_wrap=True)
-    for line in choice.python.splitlines():
+    for line in choice.python.splitlines() if choice.smoother is not None else ():
         console.print(f"  {escape(line)}", soft_wrap=True)
     if output is not None:
         console.print(f"All runs are in {escape(str(output))}.", soft_wrap=True)
