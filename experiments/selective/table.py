@@ -201,8 +201,8 @@ def _learners(
 ) -> str:
     lines = []
     for learner in finished.learners:
-        compared = dict.fromkeys([chosen, "R/2", HALF, "smaller", "overconfidence"])
-        for arm in compared:
+        compared = [chosen, "uniform R/4", HALF, "R/2", "smaller", "overconfidence"]
+        for arm in dict.fromkeys(compared):
             if arm not in arms_of(learner) or arm == NONE:
                 continue
             where = finished, names, seeds, learner, arm
