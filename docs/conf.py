@@ -29,6 +29,7 @@ include_patterns = [
     "docs/**",
     "experiments/README.md",
     "experiments/results/*.md",
+    "experiments/selective/PLAN.md",
     "benchmarks/results/README.md",
     "benchmarks/results/outofcore.md",
     "CHANGELOG.md",

@@ -92,3 +92,22 @@ def test_all_goes_through_every_name_whatever_fails(toys, monkeypatch, capsys):
     # Experiments that build on studies come after them.
     assert {*seen[-2:]} == {"critical", "figure4"}
     assert capsys.readouterr().err == "experiments: higgs: it broke\n"
+
+
+def test_data_sets_and_experiments_are_not_mixed_up(capsys):
+    with pytest.raises(SystemExit):
+        command.main(["run", "letter"])
+    assert "run knows" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        command.main(["data", "timit"])
+    assert "data knows letter" in capsys.readouterr().err
+
+
+def test_data_sets_are_made_by_name(monkeypatch, capsys):
+    from experiments import made
+
+    monkeypatch.setattr(made, "make", lambda names: [f"{name}.npz" for name in names])
+    command.main(["data", "letter"])
+    assert capsys.readouterr().out == "wrote letter.npz\n"
+    command.main(["data", "all"])
+    assert capsys.readouterr().out.count("wrote ") == 8

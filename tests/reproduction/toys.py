@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from experiments import configs
+from experiments.datasets import TABLES as MADE
 from experiments.datasets import File
 
 DATA = "STRUCTSMOOTH_DATA"
@@ -88,6 +89,9 @@ def toy_files(folder):
         "counts": draw.integers(0, 50, size=(200, 10)),
         "y_test": arrays["cifar10.npz"]["y_test"],
     }
+    for name in MADE:
+        y = np.arange(60) % 2
+        arrays[f"{name}.npz"] = {"X": draw.normal(size=(60, 3)) + y[:, None], "y": y}
     files = {}
     for name, content in arrays.items():
         np.savez(folder / name, **content)

@@ -143,8 +143,12 @@ def _percent(value: float) -> str:
     return f"{100 * value:.2f} %"
 
 
-def print_comparison(name: str, result: Comparison, output: Path | None) -> None:
-    """Print a comparison: means, differences, findings, and the verdict."""
+def print_comparison(
+    name: str, result: Comparison, command: str | None, output: Path | None
+) -> None:
+    """Print a comparison: means, differences, findings, verdict, and decision."""
+    from structsmooth.compare.tables import ABOUT_AFTER
+
     console = Console(highlight=False)
     facts = result.description
     n_seeds = len(result.values("none", "error"))
@@ -154,11 +158,22 @@ def print_comparison(name: str, result: Comparison, output: Path | None) -> None
         soft_wrap=True,
     )
     console.print(_table(result.rows(), 1))
+    if result.has_cures:
+        console.print(_table(result.after_rows(), 1))
+        console.print(ABOUT_AFTER, soft_wrap=True)
     console.print(_table(result.difference_rows(), 2))
     console.print(result.legend, soft_wrap=True)
     for finding in result.findings:
         console.print(f"- {finding}.", soft_wrap=True)
     console.print(result.verdict, soft_wrap=True, style="bold")
+    choice = result.choice
+    console.print(f"\nDecision: {choice.headline}", soft_wrap=True, style="bold")
+    console.print(choice.reason, soft_wrap=True)
+    if command is not None:
+        console.print(f"  {escape(command)}", soft_wrap=True)
+        console.print("or in Python", soft_wrap=True)
+    for line in choice.python.splitlines():
+        console.print(f"  {escape(line)}", soft_wrap=True)
     if output is not None:
         console.print(f"All runs are in {escape(str(output))}.", soft_wrap=True)
 

@@ -21,6 +21,7 @@ USAGE, UNUSABLE, UNWRITABLE, INTERRUPTED = 2, 3, 4, 130
 data_option: Any = partial(Option, rich_help_panel="Data")
 strength_option: Any = partial(Option, rich_help_panel="Strengths")
 cluster_option: Any = partial(Option, rich_help_panel="Clusters")
+comparison_option: Any = partial(Option, rich_help_panel="Comparison")
 output_option: Any = partial(Option, rich_help_panel="Output")
 file_option: Any = partial(output_option, "--output", "-o")
 

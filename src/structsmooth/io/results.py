@@ -22,8 +22,8 @@ from structsmooth.errors import (
     FileOptionError,
 )
 from structsmooth.io import paths
+from structsmooth.io.archive import write_arrays
 from structsmooth.io.atomic import reading, wrapped_errors, written_beside
-from structsmooth.io.codec import write_arrays
 from structsmooth.io.store import FILE_NAME, settings_of, versions
 from structsmooth.io.tables import Dataset
 from structsmooth.labels.forms import expand_rows, flip_labels

@@ -66,7 +66,7 @@ class ArraySource:
         whole = self._open()
         part = whole[start:stop]
         if self._path is None or not whole.flags.c_contiguous:
-            return np.array(part)
+            return np.array(part, order="C")
         # Reading is several times as fast as copying from a memory map.
         offset = whole.offset + start * whole.strides[0]
         values = np.fromfile(self._path, part.dtype, part.size, offset=offset)
@@ -77,7 +77,7 @@ class ArraySource:
         rows = self._copy(start, stop)
         if self._path is not None:
             rows = readers.as_rows(rows, self._path)
-        if rows.ndim != 2 or rows.dtype.kind not in "biuf":
+        if rows.ndim != 2 or rows.dtype.kind not in "bf":
             rows = check_features(rows, first_row=start)
         return rows if rows.dtype in (np.float32, np.float64) else rows.astype(float)
 
@@ -149,10 +149,14 @@ class Rows:
         self._n_jobs = plan.blocks_at_once(n_jobs, source.n_features)
         self.reduction = LinearReduction()
         self.n_rows = source.n_rows
-        # The reduced features have the type of the data.
-        self.dtype = source.dtype
         self.n_pieces = -(-self.n_rows // plan.piece_rows)
         self.n_blocks = -(-self.n_rows // plan.block_rows)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the reduced features: that of rows that are left as they are."""
+        changed = self.reduction.changes_values
+        return np.dtype(np.float64) if changed else self._source.dtype
 
     @property
     def width(self) -> int:

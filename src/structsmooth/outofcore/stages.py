@@ -43,7 +43,7 @@ class BlockMoments:
 
     def __init__(self, rows: Rows, spill: Spill) -> None:
         self._rows, self._spill = rows, spill
-        self.n_rows, self.dtype = rows.n_rows, rows.dtype
+        self.n_rows = rows.n_rows
         found = spill.once(RANGE, self._find_range)
         self.low, self.high = found["low"], found["high"]
 
