@@ -118,7 +118,7 @@ def _of_rows(
     from structsmooth.support.weights import count_rows
 
     count_rows(X, y, None, repeat=False)  # refuses labels that are no classes
-    threshold: dict[str, float] = {} if fdr is None else {"fdr": fdr}
+    threshold: dict[str, Any] = {} if fdr is None else {"fdr": fdr}
     found = find_suspects(
         X,
         y,
