@@ -8,7 +8,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks import costs, fits, losses, points, report, tables, trees
+from benchmarks import comparisons, costs, fits, losses, points, report, tables, trees
 from benchmarks.clock import machine
 
 RESULTS = Path(__file__).parent / "results"
@@ -20,6 +20,7 @@ PARTS = {
     "losses": losses.run,
     "points": points.run,
     "tables": tables.run,
+    "comparisons": comparisons.run,
 }
 
 

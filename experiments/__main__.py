@@ -1,7 +1,8 @@
 """``python -m experiments run|table|figure NAME [--scale cpu|full] [--jobs N]``.
 
 ``python -m experiments claims`` compares the claims of the paper with what was
-measured, in ``experiments/README.md``.
+measured, in ``experiments/README.md``. ``python -m experiments data NAME`` makes a data
+set from a public package.
 
 A name is that of a file in ``experiments/configs``. ``run`` writes one line for each
 finished training run to ``experiments/results/NAME.jsonl``, continues where it was
@@ -19,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 
 from experiments import configs
-from experiments.datasets import MissingDataError
+from experiments.datasets import MADE_SETS, MissingDataError
 from experiments.records import made_with
 from structsmooth.errors import FileFormatError
 from structsmooth.io.atomic import written_beside
@@ -28,11 +29,13 @@ RESULTS = Path(__file__).parent / "results"
 PAGE = Path(__file__).parent / "README.md"
 # For each kind, the module with run, table and figure, imported when needed.
 KINDS = {
+    "choice": "experiments.choice",
     "comparison": "experiments.comparisons",
     "counting": "experiments.counting",
     "synthetic": "experiments.synthetic",
     "clusters": "experiments.synthetic.clusters",
     "neighbors": "experiments.synthetic.neighbors",
+    "sensitivity": "experiments.synthetic.sensitivity",
     "estimators": "experiments.estimators",
     "truths": "experiments.known",
     "summary": "experiments.beyond.summary",
@@ -42,6 +45,7 @@ KINDS = {
     "critical": "experiments.critical",
     "humans": "experiments.humans",
     "beyond": "experiments.beyond",
+    "selective": "experiments.selective",
 }
 BUILT_ON_STUDIES = ("critical", "panels")
 
@@ -53,19 +57,28 @@ def main(arguments: list[str] | None = None) -> None:
         prog="python -m experiments",
         description="Run an experiment of the paper, write its table, draw its figure.",
     )
-    parser.add_argument("command", choices=("run", "table", "figure", "claims"))
+    parser.add_argument("command", choices=("run", "table", "figure", "claims", "data"))
     parser.add_argument(
         "name",
-        choices=[*names, "all"],
+        choices=[*names, *MADE_SETS, "all"],
         nargs="?",
         metavar="NAME",
-        help=f"{', '.join(names)}, or all of them",
+        help=f"{', '.join(names)}, or all of them; of data {', '.join(MADE_SETS)}",
     )
     parser.add_argument("--scale", choices=configs.SCALES, default="cpu")
     parser.add_argument("--jobs", type=int, default=2, help="runs or threads at a time")
     chosen = parser.parse_args(arguments)
     if chosen.name is None and chosen.command != "claims":
         parser.error(f"{chosen.command} needs a NAME")
+    if chosen.name is not None and chosen.name != "all":
+        expected = [*MADE_SETS] if chosen.command == "data" else names
+        if chosen.name not in expected:
+            parser.error(
+                f"{chosen.command} knows {', '.join(expected)}, got {chosen.name}"
+            )
+    if chosen.command == "data":
+        _make_data([*MADE_SETS] if chosen.name == "all" else [chosen.name])
+        return
     if chosen.command == "claims":
         claims = import_module("experiments.claims")
         print(claims.write(PAGE, RESULTS))
@@ -83,6 +96,15 @@ def main(arguments: list[str] | None = None) -> None:
             failed = True
     if failed:
         sys.exit(1)
+
+
+def _make_data(names: list[str]) -> None:
+    made = import_module("experiments.made")
+    try:
+        for path in made.make(names):
+            print(f"wrote {path}")
+    except MissingDataError as error:
+        sys.exit(f"experiments: {error}")
 
 
 def _do(command: str, name: str, scale: str, n_jobs: int) -> None:

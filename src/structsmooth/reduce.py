@@ -36,6 +36,8 @@ KEEP_VARIANCE = 0.95
 MOST_COMPONENTS = 64
 # A full eigendecomposition up to this many features, a truncated one beyond.
 FULL_SPECTRUM = 2048
+# Sparse features with more columns than this would not fit into memory as dense ones.
+MOST_DENSE_COLUMNS = 1000
 # Warn when a feature's spread is this many times the median feature's.
 SCALE_RATIO = 100.0
 
@@ -200,6 +202,19 @@ def reducer_takes_weights(reducer: Any) -> bool:
 def is_transformer(reducer: Any) -> bool:
     """Whether a reducer is a transformer from the user, not a name."""
     return hasattr(reducer, "fit") and hasattr(reducer, "transform")
+
+
+def dense_for_neighbors(features: Any) -> Any:
+    """Return features in which neighbors can be looked for."""
+    if not hasattr(features, "toarray"):
+        return features
+    if features.shape[1] > MOST_DENSE_COLUMNS:
+        raise InvalidInputError(
+            "regions='point' and ignore_suspects=True look for neighbors among at "
+            f"most {MOST_DENSE_COLUMNS} columns of a sparse X, got "
+            f"{features.shape[1]}; reduce them first, as reducer='pca' does"
+        )
+    return features.toarray()
 
 
 def reduce_linearly(

@@ -377,9 +377,9 @@ def test_suspects_are_printed_and_written_as_a_fit_finds_them(mistaken, tmp_path
     file, out = tmp_path / "s.csv", tmp_path / "o"
     got = run_app(app, ["suspects", *of_table, "-o", str(file)])
     assert got.exit_code == 0, got.stderr
-    assert re.search(r"201 +no +yes +100%", got.stdout)
+    assert re.search(r"201 +no +yes +0\.9\d\d", got.stdout)
     lines = file.read_text().splitlines()
-    assert lines[0] == "row,label,likely,agreement"
+    assert lines[0] == "row,label,likely,score,agreement,reason"
     assert {int(line.split(",")[0]) for line in lines[1:]} >= {5, 201}
     fit = ["fit", *of_table, "-o", str(out), "-q", "--ignore-suspects"]
     assert run_app(app, fit).exit_code == 0
@@ -387,6 +387,19 @@ def test_suspects_are_printed_and_written_as_a_fit_finds_them(mistaken, tmp_path
     again = tmp_path / "again.csv"
     assert run_app(app, ["suspects", str(out), "-o", str(again)]).exit_code == 0
     assert file.read_bytes() == again.read_bytes()
+
+
+def test_a_larger_share_of_false_discoveries_lists_more(mistaken):
+    of_table = ["suspects", str(mistaken), "--label", "y", "--drop", "id", "--json"]
+    n_listed = [
+        len(json.loads(run_app(app, [*of_table, "--fdr", fdr]).stdout)["suspects"])
+        for fdr in ("0.001", "0.05", "0.5")
+    ]
+    assert n_listed == sorted(n_listed)
+    assert n_listed[0] < n_listed[2]
+    got = run_app(app, [*of_table, "--fdr", "2"])
+    assert got.exit_code == USAGE
+    assert "fdr must be" in got.stderr
 
 
 def test_suspects_of_reduced_features_are_those_of_the_fit(tmp_path):
@@ -410,7 +423,7 @@ def test_suspects_can_be_none_and_quiet(overlapping, tmp_path):
     assert "No label looks like" in run_app(app, ["suspects", data]).stdout
     got = run_app(app, ["suspects", data, "-q", "-o", str(file)])
     assert (got.exit_code, got.stdout, got.stderr) == (0, "", "")
-    assert file.read_text().strip() == "row,label,likely,agreement"
+    assert file.read_text().strip() == "row,label,likely,score,agreement,reason"
 
 
 def test_interrupting_leaves_nothing_behind(data, tmp_path, monkeypatch):

@@ -5,7 +5,6 @@ import shlex
 
 import numpy as np
 import pytest
-import torch
 import typer
 from sklearn.preprocessing import StandardScaler
 from typer.testing import CliRunner
@@ -27,6 +26,7 @@ def fitted(overlapping):
 
 def run(snippet, X, y, **others):
     """Run a snippet with what a reader has at hand, and return all its names."""
+    torch = pytest.importorskip("torch")
     model = torch.nn.Linear(X.shape[1], 2)
     inputs, target = torch.tensor(X, dtype=torch.float32), torch.tensor(y)
     dataset = torch.utils.data.TensorDataset(inputs, target)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from experiments import configs
+from experiments.datasets import TABLES as MADE
 from experiments.datasets import File
 
 DATA = "STRUCTSMOOTH_DATA"
@@ -23,6 +24,7 @@ IMAGES = {
     "autoencoder": {"n_components": 4, "max_epochs": 1, "channels": [4]},
     "network": {"head": 16},
 }
+COMPACT = IMAGES | {"network": {"widths": [4, 8]}}
 TABLES = {
     "validation_rows": 40,
     "n_clusters": [2, 3],
@@ -43,6 +45,11 @@ TOYS = {
     "svhn": IMAGES,
     "cifar10-plain": IMAGES,
     "svhn-plain": IMAGES,
+    "compact-svhn": COMPACT,
+    "compact-cifar10-plain": COMPACT,
+    "pilot-svhn": {
+        key: COMPACT[key] for key in ("validation_rows", "network", "recipe")
+    },
     "higgs": TABLES | {"test_rows": 60, "fit_rows": 120},
     "timit": TABLES,
 }
@@ -74,6 +81,7 @@ def toy_files(folder):
             for part, pair in parts.items()
             for letter, array in zip("xy", pair, strict=True)
         }
+    arrays["cifar10-full.npz"] = arrays["cifar10.npz"]
     y = np.arange(300) % 2
     X = draw.normal(size=(300, 28)).astype(np.float32) + y[:, None].astype(np.float32)
     arrays["higgs_uci.npz"] = {"X": X, "y": y}
@@ -88,6 +96,9 @@ def toy_files(folder):
         "counts": draw.integers(0, 50, size=(200, 10)),
         "y_test": arrays["cifar10.npz"]["y_test"],
     }
+    for name in MADE:
+        y = np.arange(60) % 2
+        arrays[f"{name}.npz"] = {"X": draw.normal(size=(60, 3)) + y[:, None], "y": y}
     files = {}
     for name, content in arrays.items():
         np.savez(folder / name, **content)

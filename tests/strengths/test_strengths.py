@@ -202,7 +202,7 @@ def test_controls_keep_the_mean_and_the_box(problem, seed):
     strengths = solve_strengths(bayes_error, weights, alpha, beta, n_classes=n_classes)
     for control in (
         reversed_strengths(strengths, weights, n_classes=n_classes),
-        shuffled_strengths(strengths, weights, n_classes=n_classes, random_state=seed),
+        shuffled_strengths(strengths, weights, n_classes=n_classes, rng=seed),
     ):
         assert float(weights @ control) == pytest.approx(alpha, abs=1e-12)
         assert control.min() >= 0
@@ -211,7 +211,7 @@ def test_controls_keep_the_mean_and_the_box(problem, seed):
 
 def test_shuffled_strengths_are_dealt_to_other_regions():
     strengths, weights = np.linspace(0.05, 0.15, 11), np.full(11, 1 / 11)
-    got = shuffled_strengths(strengths, weights, n_classes=2, random_state=1)
+    got = shuffled_strengths(strengths, weights, n_classes=2, rng=1)
     assert not np.allclose(got, strengths)
     np.testing.assert_allclose(np.sort(got), strengths, atol=1e-15)
 

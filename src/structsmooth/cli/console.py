@@ -86,10 +86,10 @@ def print_suspects(name: str, rows: list[dict[str, Any]], output: Path | None) -
     console = Console(highlight=False)
     if rows:
         console.print(f"{_text(name)}: labels that look wrong, most certain first")
-        cells = [["row", "label now", "likely label", "agreement"]]
+        cells = [["row", "label now", "likely label", "score", "why"]]
         for row in rows[:MOST_ROWS]:
             shown = [_text(row[key]) for key in ("row", "label", "likely")]
-            cells.append([*shown, f"{row['agreement']:.0%}"])
+            cells.append([*shown, f"{row['score']:.3f}", _text(row["reason"])])
         console.print(_table(cells, 3))
     console.print(_about_suspects(len(rows)), soft_wrap=True)
     if output is not None:
@@ -105,7 +105,7 @@ def _about_suspects(number: int, where: str = "") -> str:
     if number > 1:
         labels = f"{number} labels look like mistakes"
     return (
-        f"{labels}, because the neighbors agree on another one: "
+        f"{labels}, as far as the other rows can tell: "
         f"{where}check before you change any."
     )
 
@@ -144,8 +144,12 @@ def _percent(value: float) -> str:
     return f"{100 * value:.2f} %"
 
 
-def print_comparison(name: str, result: Comparison, output: Path | None) -> None:
-    """Print a comparison: means, differences, findings, and the verdict."""
+def print_comparison(
+    name: str, result: Comparison, command: str | None, output: Path | None
+) -> None:
+    """Print a comparison: means, differences, findings, verdict, and decision."""
+    from structsmooth.compare.tables import ABOUT_AFTER
+
     console = Console(highlight=False)
     facts = result.description
     n_seeds = len(result.values("none", "error"))
@@ -155,11 +159,22 @@ def print_comparison(name: str, result: Comparison, output: Path | None) -> None
         soft_wrap=True,
     )
     console.print(_table(result.rows(), 1))
+    if result.has_cures:
+        console.print(_table(result.after_rows(), 1))
+        console.print(ABOUT_AFTER, soft_wrap=True)
     console.print(_table(result.difference_rows(), 2))
     console.print(result.legend, soft_wrap=True)
     for finding in result.findings:
         console.print(f"- {finding}.", soft_wrap=True)
     console.print(result.verdict, soft_wrap=True, style="bold")
+    choice = result.choice
+    console.print(f"\nDecision: {choice.headline}", soft_wrap=True, style="bold")
+    console.print(choice.reason, soft_wrap=True)
+    if command is not None:
+        console.print(f"  {escape(command)}", soft_wrap=True)
+        console.print("or in Python", soft_wrap=True)
+    for line in choice.python.splitlines() if choice.smoother is not None else ():
+        console.print(f"  {escape(line)}", soft_wrap=True)
     if output is not None:
         console.print(f"All runs are in {_text(output)}.", soft_wrap=True)
 

@@ -259,11 +259,18 @@ def write_fitted(
 
 def suspect_columns(suspects: Suspects, y: ArrayLike) -> dict[str, NDArray[Any]]:
     """Return the columns of a table of suspects, the most certain first."""
+    n_suspects = len(suspects)
+    scores = np.full(n_suspects, np.nan)
+    if suspects.scores is not None:
+        scores = suspects.scores[suspects.rows]
+    reasons = [suspects.reason(number) for number in range(n_suspects)]
     return {
         "row": suspects.rows,
         "label": np.asarray(y)[suspects.rows],
         "likely": suspects.likely,
+        "score": scores,
         "agreement": suspects.agreement,
+        "reason": np.array(reasons, dtype=str),
     }
 
 
@@ -333,7 +340,7 @@ def label_columns(
     if kind == "sparse":
         return {"label": classes[coded], "strength": strengths}
     if kind == "flipped":
-        return {"label": classes[flip_labels(coded, strengths, n_classes, seed)]}
+        return {"label": classes[flip_labels(coded, strengths, n_classes, rng=seed)]}
     rows, labels, weights = expand_rows(coded, strengths, n_classes)
     return {"row": rows, "label": classes[labels], "weight": weights}
 
