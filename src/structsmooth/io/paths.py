@@ -82,7 +82,7 @@ def read_summary(directory: str | Path) -> dict[str, Any]:
             f"{directory} is not a result of 'structsmooth fit': it has no {SUMMARY}"
         )
     with reading(path):
-        summary: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        summary: Any = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(summary, dict) or summary.get("format") != FORMAT:
             raise FileFormatError(
                 f"{directory} is not a result of 'structsmooth fit': its {SUMMARY} is "
@@ -91,7 +91,8 @@ def read_summary(directory: str | Path) -> dict[str, Any]:
         for key, kind in EXPECTED.items():
             if not isinstance(summary.get(key, kind()), kind):
                 raise ValueError(f"{key} is not of the expected kind")
-    return summary
+    found: dict[str, Any] = summary
+    return found
 
 
 def check_columns_path(path: str | Path) -> Path:
