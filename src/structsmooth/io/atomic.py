@@ -128,4 +128,7 @@ def _sync(path: Path) -> None:
 
 
 def _reason(error: OSError) -> str:
+    # NumPy says how many numbers it wrote, but not why no more.
+    if error.errno is None and re.search(r"requested and \d+ written", str(error)):
+        return "no space left on device"
     return (error.strerror or str(error)).lower()

@@ -18,6 +18,16 @@ OURS = frozenset(
     + ("clusters.npy", "clusters.csv", "suspects.csv", "view.npz")
     + ("report.html", "report.json")
 )
+# What a summary holds, as far as it is read again.
+EXPECTED: dict[str, type] = {
+    "data": str,
+    "class_names": list,
+    "notes": list,
+    "versions": dict,
+    "command": list,
+    "feature_names": list,
+    "files": list,
+}
 # A folder for the files of a result that are not complete.
 UNFINISHED = ".unfinished-"
 KINDS = "npz, npy, csv, csv.gz, tsv or parquet"
@@ -59,7 +69,7 @@ def is_result(directory: Path) -> bool:
         return True
     try:
         summary = json.loads((directory / SUMMARY).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     return isinstance(summary, dict) and summary.get("format") == FORMAT
 
@@ -71,9 +81,18 @@ def read_summary(directory: str | Path) -> dict[str, Any]:
         raise FileFormatError(
             f"{directory} is not a result of 'structsmooth fit': it has no {SUMMARY}"
         )
-    with reading(directory):
-        summary: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return summary
+    with reading(path):
+        summary: Any = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(summary, dict) or summary.get("format") != FORMAT:
+            raise FileFormatError(
+                f"{directory} is not a result of 'structsmooth fit': its {SUMMARY} is "
+                "of another kind"
+            )
+        for key, kind in EXPECTED.items():
+            if not isinstance(summary.get(key, kind()), kind):
+                raise ValueError(f"{key} is not of the expected kind")
+    found: dict[str, Any] = summary
+    return found
 
 
 def check_columns_path(path: str | Path) -> Path:

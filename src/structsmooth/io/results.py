@@ -37,11 +37,13 @@ from structsmooth.report.html import check_page_path
 from structsmooth.report.pictures import image_layout
 from structsmooth.report.view import FILE_NAME as VIEW_NAME
 from structsmooth.report.view import View, load_view, save_view
+from structsmooth.report.words import short
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.strengths.epsilon import epsilon_from_alpha
 from structsmooth.support.validation import check_codes
 
 SUSPECTS = "suspects.csv"
+LONGEST_NAME = 80  # of the data, in a report
 WITHOUT_VIEW = (
     "The map, the most ambiguous samples and what distinguishes the clusters are left "
     "out, because {}. Fit again to see them."
@@ -223,7 +225,7 @@ def report_of_result(
     report = build_report(
         smoother,
         view,
-        name=str(summary.get("data", source.name)),
+        name=short(str(summary.get("data", source.name)), LONGEST_NAME),
         class_names=summary.get("class_names"),
         notes=[str(note) for note in summary.get("notes", [])],
         fit_versions=summary.get("versions"),
@@ -289,9 +291,23 @@ def write_cluster_table(
         )
     path = directory / "clusters.csv"
     with path.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, fieldnames=list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
+        writer = csv.writer(stream)
+        writer.writerow(rows[0])
+        writer.writerows(map(_safe_cell, row.values()) for row in rows)
+
+
+def _safe_cell(value: Any) -> Any:
+    """Return a cell that no spreadsheet takes for a formula.
+
+    Text that begins like one, and is no number, gets an apostrophe in front.
+    """
+    if not isinstance(value, str) or not value.startswith(("=", "+", "-", "@", "\t")):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value
 
 
 def label_columns(
@@ -344,8 +360,9 @@ def write_columns(path: str | Path, columns: dict[str, NDArray[Any]]) -> None:
         if kind == ".csv":
             with temporary.open("w", newline="", encoding="utf-8") as stream:
                 writer = csv.writer(stream)
-                writer.writerow(columns)
-                writer.writerows(zip(*(a.tolist() for a in arrays), strict=True))
+                writer.writerow(map(_safe_cell, columns))
+                cells = zip(*(a.tolist() for a in arrays), strict=True)
+                writer.writerows(map(_safe_cell, row) for row in cells)
         elif kind == ".npz":
             write_arrays(temporary, dict(zip(columns, arrays, strict=True)))
         else:
