@@ -3,9 +3,9 @@ Does it help here?
 ==================
 
 Held-out rows can tell. On each of several splits, `structsmooth.compare.compare` trains
-without smoothing, with uniform, structural, reversed and shuffled strengths, and with the
-default smoother. Reversed and shuffled strengths are controls: the right strengths in the
-wrong places.
+without smoothing, with uniform, structural, reversed and shuffled strengths, and with
+the default smoother. Reversed and shuffled strengths are controls: the right strengths
+in the wrong places.
 """
 
 # %%
@@ -42,9 +42,9 @@ result = compare(
 # Read the verdict
 # ----------------
 #
-# The first line is the decision, and ``result.best`` the smoother that it recommends, or
-# None. The findings below the verdict are its reasons. "No clear difference" means that
-# the interval contains 0, not that there is no difference.
+# The first line is the decision, and ``result.best`` the smoother that it recommends,
+# or None. The findings below the verdict are its reasons. "No clear difference" means
+# that the interval contains 0, not that there is no difference.
 
 print(result.choice.headline)
 print(result.verdict)
