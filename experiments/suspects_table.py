@@ -31,10 +31,10 @@ def table(results: Path) -> str:
     draws = "1 draw" if max(n_draws) == 1 else f"{min(n_draws)} to {max(n_draws)} draws"
     return "\n".join(
         [
-            f"At most {settings['most_rows']} rows of each set, {draws}. The method was "
-            f"developed on {', '.join(settings['developed_on'])}; the other sets are "
-            "new to it. trees, logistic and k-NN are out-of-fold probabilities of three "
-            "models, of 5 folds.\n",
+            f"At most {settings['most_rows']} rows of each set, {draws}. The method "
+            f"was developed on {', '.join(settings['developed_on'])}; the other sets "
+            "are new to it. trees, logistic and k-NN are out-of-fold probabilities of "
+            "three models, of 5 folds.\n",
             "## Ranking: average precision\n",
             tables.markdown(
                 ["data", "change", "%", *ALL],
@@ -149,9 +149,9 @@ def _summary(rows: list[_Row], which: str) -> list[str]:
     n_ours = sum(o >= b for o, b in zip(ours, best, strict=True))
     n_joined = sum(j >= b for j, b in zip(joined, best, strict=True))
     lines = [
-        f"- {which}, {len(rows)} cases: features alone are at least as good as the best "
-        f"of the three with cleanlab in {n_ours}, mean {np.mean(ours):.3f} against "
-        f"{np.mean(best):.3f}; features with the best of the three models in "
+        f"- {which}, {len(rows)} cases: features alone are at least as good as the "
+        f"best of the three with cleanlab in {n_ours}, mean {np.mean(ours):.3f} "
+        f"against {np.mean(best):.3f}; features with the best of the three models in "
         f"{n_joined}, mean {np.mean(joined):.3f}.",
     ]
     for model in ("trees", "logistic", "k-NN"):
