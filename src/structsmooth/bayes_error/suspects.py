@@ -94,7 +94,8 @@ class Suspects:
         ----------
         how : {"weigh", "drop"}, default="weigh"
             With "weigh" a row counts as much as its label is likely to be right, 1
-            minus its score; with "drop" suspects have the weight 0, all others 1.
+            minus its score; with "drop" suspects have the weight 0, all others 1. Rows
+            of weight 0 in a smoother's fit keep it.
         """
         check_choice(how, "how", ("weigh", "drop"))
         if self.scores is None:
@@ -102,11 +103,11 @@ class Suspects:
                 "these suspects come from a file of version 0.1, which has no scores; "
                 "fit again"
             )
-        if how == "weigh":
-            return np.asarray(1.0 - self.scores)
-        weights = np.ones(len(self.scores))
-        weights[self.rows] = 0.0
-        return weights
+        weights = 1.0 - np.nan_to_num(self.scores, nan=1.0)
+        if how == "drop":
+            weights = (~np.isnan(self.scores)).astype(np.float64)
+            weights[self.rows] = 0.0
+        return np.asarray(weights)
 
 
 def find_suspects(

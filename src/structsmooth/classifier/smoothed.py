@@ -25,6 +25,7 @@ from structsmooth.classifier.expand import (
 )
 from structsmooth.errors import InvalidInputError
 from structsmooth.smoother import StructuralSmoother
+from structsmooth.support.validation import check_choice
 from structsmooth.support.weights import check_sample_weight
 
 
@@ -46,6 +47,11 @@ class SmoothedClassifier(SmoothedBase):
     smoother : StructuralSmoother, optional
         Cloned; by default a `StructuralSmoother` with its defaults. Give one to set
         or search its parameters, such as ``smoother__alpha``.
+    suspects : {"keep", "weigh", "drop"}, default="keep"
+        What to do with labels that look like mistakes, see `find_suspects`: "weigh"
+        multiplies the weight of each row by the probability that its label is right,
+        "drop" gives suspects the weight 0. Both imply
+        ``smoother__ignore_suspects=True``.
 
     Attributes
     ----------
@@ -73,10 +79,14 @@ class SmoothedClassifier(SmoothedBase):
     """
 
     def __init__(
-        self, estimator: Any = None, smoother: StructuralSmoother | None = None
+        self,
+        estimator: Any = None,
+        smoother: StructuralSmoother | None = None,
+        suspects: str = "keep",
     ) -> None:
         self.estimator = estimator
         self.smoother = smoother
+        self.suspects = suspects
 
     def fit(
         self,
@@ -105,8 +115,9 @@ class SmoothedClassifier(SmoothedBase):
         self
             The fitted classifier.
         """
+        check_choice(self.suspects, "suspects", ("keep", "weigh", "drop"))
         inner, smoother = self._inner_for(X), self._smoother()
-        check_takes_weights(inner)
+        weight_name = check_takes_weights(inner)
         smoother_params: dict[str, Any] = {}
         if sample_weight is not None:
             X, y, smoother_params, fit_params = _without_zeros(
@@ -118,6 +129,10 @@ class SmoothedClassifier(SmoothedBase):
         self.smoother_ = smoother.fit(X, y, **smoother_params)
         self.classes_ = smoother.classes_
         coded = smoother.encode(y, len(smoother.sample_strengths_))
+        if self.suspects != "keep":
+            weights = smoother.suspects_.sample_weight(self.suspects)
+            name = weight_name if weight_name in fit_params else "sample_weight"
+            fit_params = {**fit_params, name: weights * fit_params.get(name, 1.0)}
         self.estimator_ = fit_expanded(
             inner, X, coded, smoother.smooth_fitted(coded), self.classes_, fit_params
         )
@@ -135,14 +150,16 @@ class SmoothedClassifier(SmoothedBase):
         )
 
     def _smoother(self) -> Any:
+        ignore = self.suspects != "keep"
         if self.smoother is None:
-            return requesting_weights(StructuralSmoother())
+            return requesting_weights(StructuralSmoother(ignore_suspects=ignore))
         if not isinstance(self.smoother, StructuralSmoother):
             raise InvalidInputError(
                 "smoother must be a StructuralSmoother or None, got "
                 f"{type(self.smoother).__name__}"
             )
-        return clone(self.smoother)
+        smoother = clone(self.smoother)
+        return smoother.set_params(ignore_suspects=True) if ignore else smoother
 
 
 def _without_zeros(

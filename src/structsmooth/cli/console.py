@@ -85,10 +85,10 @@ def print_suspects(name: str, rows: list[dict[str, Any]], output: Path | None) -
     console = Console(highlight=False)
     if rows:
         console.print(f"{escape(name)}: labels that look wrong, most certain first")
-        cells = [["row", "label now", "likely label", "agreement"]]
+        cells = [["row", "label now", "likely label", "score", "why"]]
         for row in rows[:MOST_ROWS]:
             shown = [_text(row[key]) for key in ("row", "label", "likely")]
-            cells.append([*shown, f"{row['agreement']:.0%}"])
+            cells.append([*shown, f"{row['score']:.3f}", _text(row["reason"])])
         console.print(_table(cells, 3))
     console.print(_about_suspects(len(rows)), soft_wrap=True)
     if output is not None:
@@ -104,7 +104,7 @@ def _about_suspects(number: int, where: str = "") -> str:
     if number > 1:
         labels = f"{number} labels look like mistakes"
     return (
-        f"{labels}, because the neighbors agree on another one: "
+        f"{labels}, as far as the other rows can tell: "
         f"{where}check before you change any."
     )
 
@@ -172,7 +172,7 @@ def print_comparison(
     if command is not None:
         console.print(f"  {escape(command)}", soft_wrap=True)
         console.print("or in Python", soft_wrap=True)
-    for line in choice.python.splitlines():
+    for line in choice.python.splitlines() if choice.smoother is not None else ():
         console.print(f"  {escape(line)}", soft_wrap=True)
     if output is not None:
         console.print(f"All runs are in {escape(str(output))}.", soft_wrap=True)
