@@ -7,7 +7,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-browser test-experiments test-minimum test-spark release-check
-.PHONY: lint types imports unit theory recipes bench picture clean
+.PHONY: lint types imports unit faults theory recipes bench picture clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -45,6 +45,9 @@ imports: $(VENV)/.test ## import-linter: layers import only from those below
 
 unit: $(VENV)/.test ## the tests and the doctests
 	$(BIN)/python -m pytest -n 2 -q
+
+faults: $(VENV)/.test ## thousands of damaged files, kills at every step, races, full disks
+	STRUCTSMOOTH_FAULTS=full $(BIN)/python -m pytest -q tests/faults
 
 theory: $(VENV)/.test ## statistical tests on larger samples, and the compiled loss
 	STRUCTSMOOTH_THEORY=full $(BIN)/python -m pytest -n 2 -q tests/theory tests/pytorch/test_functional.py
