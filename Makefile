@@ -6,7 +6,8 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-browser test-spark lint types imports unit theory recipes bench picture clean
+.PHONY: help demo test test-browser test-experiments test-minimum test-spark release-check
+.PHONY: lint types imports unit theory recipes bench picture clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -30,9 +31,11 @@ demo: $(VENV)/.core ## fit a data set that ships with scikit-learn
 
 test: lint types imports unit ## lint, types, import contract, tests and doctests
 
-lint: $(VENV)/.test ## ruff: style and formatting
+lint: $(VENV)/.test ## style and formatting of code and pages, spelling
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/rumdl check --quiet .
+	$(BIN)/codespell
 
 types: $(VENV)/.test ## mypy
 	$(BIN)/mypy
@@ -45,6 +48,24 @@ unit: $(VENV)/.test ## the tests and the doctests
 
 theory: $(VENV)/.test ## statistical tests on larger samples, and the compiled loss
 	STRUCTSMOOTH_THEORY=full $(BIN)/python -m pytest -n 2 -q tests/theory tests/pytorch/test_functional.py
+	STRUCTSMOOTH_THEORY=full $(BIN)/python -m pytest -n 2 -q tests --ignore tests/theory -m statistical
+
+test-experiments: $(VENV)/.test ## the tests of experiments/, on toy data
+	$(BIN)/python -m pytest -n 2 -q tests/reproduction
+
+$(VENV)/.release: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) -e '.[release]'
+	@touch $(VENV)/.core $@
+
+# Without torch: its old releases are on PyPI only with gigabytes of GPU libraries.
+test-minimum: $(VENV)/.release ## the oldest versions that pyproject.toml allows
+	$(BIN)/uv venv --quiet --clear --python $(PYTHON) $(VENV)/minimum
+	$(BIN)/uv pip install --quiet --python $(VENV)/minimum/bin/python --resolution lowest-direct \
+	  '.[boosting,parquet,report]' --group installed
+	$(VENV)/minimum/bin/python -m pytest -q tests --ignore tests/theory --ignore tests/test_docs.py
+
+release-check: $(VENV)/.release ## build, check, install, test and uninstall what is published
+	PYTHON=$(PYTHON) .ci/release-check
 
 $(VENV)/.browser: pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) -e '.[browser]'
@@ -91,9 +112,10 @@ bench: $(VENV)/.bench ## compare speed with other libraries, into benchmarks/res
 	$(BIN)/python -m benchmarks.crossover | tee benchmarks/results/crossover.md
 	$(BIN)/python -m benchmarks.outofcore
 
-picture: $(VENV)/.test ## draw the picture in the README
+picture: $(VENV)/.test ## draw the figures in the README
 	$(BIN)/python examples/plot_map.py docs/map.png
+	$(BIN)/python -m experiments.gains docs/gains.png
 
 clean: ## remove everything that these targets made
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache structsmooth-demo
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .rumdl_cache dist structsmooth-demo
 	rm -rf docs/_build docs/gallery docs/generated

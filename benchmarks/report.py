@@ -9,7 +9,7 @@ import matplotlib as mpl
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-from benchmarks import losses, points, tables
+from benchmarks import comparisons, losses, points, tables
 
 
 def write(directory):
@@ -44,6 +44,9 @@ def write(directory):
         lines += points.lines(json.loads((directory / "points.json").read_text()))
     if (directory / "tables.json").is_file():
         lines += tables.lines(json.loads((directory / "tables.json").read_text()))
+    if (directory / "comparisons.json").is_file():
+        measured = json.loads((directory / "comparisons.json").read_text())
+        lines += comparisons.lines(measured)
     (directory / "README.md").write_text("\n".join(lines) + "\n")
 
 

@@ -33,7 +33,9 @@ include_patterns = [
     "benchmarks/results/README.md",
     "benchmarks/results/outofcore.md",
     "CHANGELOG.md",
+    "CODE_OF_CONDUCT.md",
     "CONTRIBUTING.md",
+    "SECURITY.md",
 ]
 exclude_patterns = ["docs/_*", "docs/gallery/*.py", "docs/gallery/*.ipynb", ".*"]
 templates_path = [str(HERE / "_templates")]  # autosummary looks in the source folder

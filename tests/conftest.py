@@ -14,6 +14,15 @@ settings.load_profile("repeatable")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
+def pytest_collection_modifyitems(items):
+    """Leave what takes minutes of draws to `make theory`."""
+    if os.environ.get("STRUCTSMOOTH_THEORY") == "full":
+        return
+    for item in items:
+        if item.get_closest_marker("statistical"):
+            item.add_marker(pytest.mark.skip(reason="statistical: `make theory`"))
+
+
 @pytest.fixture(autouse=True)
 def _same_draws_every_time():
     """Estimators without a random_state draw from the global generator."""

@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from structsmooth import SmoothedClassifier, StructuralSmoother
+from structsmooth import SmoothedClassifier, SmoothedClassifierCV, StructuralSmoother
 
 ESTIMATORS = [
     StructuralSmoother(),
@@ -12,6 +12,7 @@ ESTIMATORS = [
     StructuralSmoother(spread="overlap", shrink=True, ignore_suspects=True),
     StructuralSmoother("auto", "auto", regions="point", spread="overlap"),
     SmoothedClassifier(),
+    SmoothedClassifierCV(cv=2),
     SmoothedClassifier(smoother=StructuralSmoother(regions="point", spread="overlap")),
 ]
 

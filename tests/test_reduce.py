@@ -80,9 +80,10 @@ def test_a_transformer_is_cloned_and_used(rng):
     assert not hasattr(reducer, "components_")
 
 
-def test_float32_stays_float32(rng):
+def test_float32_is_reduced_in_float64_and_otherwise_left_as_it_is(rng):
     X = rng.normal(size=(100, 50)).astype(np.float32)
-    assert fit_reduction(X).transform(X).dtype == np.float32
+    assert fit_reduction(X).transform(X).dtype == np.float64
+    assert fit_reduction(X[:, :20]).transform(X[:, :20]).dtype == np.float32
 
 
 def test_a_large_offset_does_not_spoil_the_components(rng):

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from lightgbm import LGBMClassifier
 from sklearn.linear_model import LogisticRegression
 
 from structsmooth import (
@@ -24,7 +23,6 @@ from structsmooth import (
 )
 from structsmooth.boosting import fit_smoothed, lightgbm_arguments
 from structsmooth.errors import InvalidInputError
-from structsmooth.torch import out_of_fold_outputs
 
 N = 60
 X = np.random.default_rng(0).normal(size=(N, 2))
@@ -35,6 +33,18 @@ FRACTIONS = X[:, 0] + 0.5
 
 def out_of_core(y):
     fit_out_of_core(X, labels=y, output="nowhere")
+
+
+def boost(y, *n_classes):
+    lightgbm = pytest.importorskip("lightgbm")
+    fit_smoothed(lightgbm.LGBMClassifier(), X, y, 0.1, *n_classes)
+
+
+def out_of_fold(y):
+    pytest.importorskip("torch")
+    from structsmooth.torch import out_of_fold_outputs
+
+    out_of_fold_outputs(lambda: None, X, y)
 
 
 def predict_rows(fit):
@@ -53,10 +63,10 @@ TAKERS = {
     "bounds of coded": lambda y: bayes_error_bounds(X, y, n_classes=3),
     "divergence": lambda y: henze_penrose_divergence(X, y),
     "suspects": lambda y: find_suspects(X, y),
-    "boosting": lambda y: fit_smoothed(LGBMClassifier(), X, y, 0.1),
-    "boosting of coded": lambda y: fit_smoothed(LGBMClassifier(), X, y, 0.1, 3),
+    "boosting": boost,
+    "boosting of coded": lambda y: boost(y, 3),
     "boosting arguments": lambda y: lightgbm_arguments(y, 0.1, 3),
-    "outputs": lambda y: out_of_fold_outputs(lambda: None, X, y),
+    "outputs": out_of_fold,
     "smooth_labels": lambda y: smooth_labels(y, 0.1, 3),
     "flip_labels": lambda y: flip_labels(y, 0.1, 3),
     "expand_rows": lambda y: expand_rows(y, 0.1, 3),

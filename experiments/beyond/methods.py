@@ -144,7 +144,7 @@ class Strengths:
         )
         if method.shuffled:
             values = shuffled_strengths(
-                values, weights, n_classes=self.n_classes, random_state=self.seed
+                values, weights, n_classes=self.n_classes, rng=self.seed
             )
         found = values[smoother.decision_.region_labels(smoother.structure_)]
         if not method.overlap:

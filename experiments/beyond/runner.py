@@ -14,11 +14,11 @@ import numpy as np
 
 from experiments.beyond.methods import METHODS, Strengths, methods_of
 from experiments.beyond.parts import Parts, out_of_fold, parts_of
-from experiments.beyond.temperature import fit_temperature, scale
 from experiments.models import build
 from experiments.records import Records
 from structsmooth.compare.trainers import TrainingSet, trainer_of
 from structsmooth.metrics import evaluate
+from structsmooth.metrics.posthoc import fit_temperature, scale
 
 NONE = {"method": "none", "alpha": 0.0}
 TEMPERATURE = {"method": "temperature", "alpha": 0.0}

@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # named twice, which tells type checkers that they are public
     from structsmooth.bayes_error.suspects import Suspects as Suspects
     from structsmooth.bayes_error.suspects import find_suspects as find_suspects
     from structsmooth.classifier import SmoothedClassifier as SmoothedClassifier
+    from structsmooth.classifier import SmoothedClassifierCV as SmoothedClassifierCV
     from structsmooth.encode.encoder import TableEncoder as TableEncoder
     from structsmooth.labels.forms import expand_rows as expand_rows
     from structsmooth.labels.forms import flip_labels as flip_labels
@@ -46,6 +47,7 @@ _HOME_OF = {
     "Neighbors": "tree",
     "Shrinkage": "bayes_error.shrinkage",
     "SmoothedClassifier": "classifier",
+    "SmoothedClassifierCV": "classifier",
     "SpanningTree": "tree",
     "StructuralSmoother": "smoother",
     "Structure": "structure",

@@ -36,6 +36,10 @@ class StructsmoothWarning(UserWarning):
     """Base of all warnings of this library, so that one filter catches them."""
 
 
+class StructsmoothDeprecationWarning(StructsmoothWarning, FutureWarning):
+    """A name that still works, and that a later version will not have."""
+
+
 class MergedClustersWarning(StructsmoothWarning):
     """Clusters too small to say anything were joined to a neighbor."""
 

@@ -36,6 +36,8 @@ KEEP_VARIANCE = 0.95
 MOST_COMPONENTS = 64
 # A full eigendecomposition up to this many features, a truncated one beyond.
 FULL_SPECTRUM = 2048
+# Sparse features with more columns than this would not fit into memory as dense ones.
+MOST_DENSE_COLUMNS = 1000
 # Warn when a feature's spread is this many times the median feature's.
 SCALE_RATIO = 100.0
 
@@ -52,7 +54,8 @@ class LinearReduction:
     """``(2**-exponent X - center) / scale``, projected onto orthonormal components.
 
     Each part may be absent. The exponent is not 0 only for data so large or small that
-    their squares would leave the range of floating-point numbers.
+    their squares would leave the range of floating-point numbers. Everything is
+    computed in float64, so that float32 rows are reduced like float64 rows.
     """
 
     center: NDArray[np.float64] | None = None
@@ -60,30 +63,41 @@ class LinearReduction:
     components: NDArray[np.float64] | None = None
     exponent: int = 0
 
+    @property
+    def changes_values(self) -> bool:
+        """Whether rows are not just left as they are."""
+        parts = (self.center, self.scale, self.components)
+        return self.exponent != 0 or any(part is not None for part in parts)
+
     def transform(self, X: Any) -> Any:
-        """Return the reduced features, dense unless nothing but scaling is done."""
+        """Return the reduced features, dense unless nothing but scaling is done.
+
+        They are float64, except for dense rows that are left as they are.
+        """
+        if sp.issparse(X) or self.changes_values:
+            X = X.astype(np.float64, copy=False)
         if self.exponent:
             X = _scale_by_power(X, -self.exponent)
         if sp.issparse(X):
             return self._transform_sparse(X)
         if self.center is not None:
-            X = X - self.center.astype(X.dtype)
+            X = X - self.center
         if self.scale is not None:
-            X = X / self.scale.astype(X.dtype)
+            X = X / self.scale
         if self.components is not None:
-            X = X @ self.components.T.astype(X.dtype)
+            X = X @ self.components.T
         return X
 
     def _transform_sparse(self, X: Any) -> Any:
         # Distances do not depend on the center, so without components X stays sparse.
         if self.scale is not None:
-            X = X @ sp.diags_array((1.0 / self.scale).astype(X.dtype))
+            X = X @ sp.diags_array(1.0 / self.scale)
         if self.components is None:
             return sp.csr_matrix(X)
-        projected = np.asarray(X @ self.components.T.astype(X.dtype))
+        projected = np.asarray(X @ self.components.T)
         if self.center is not None:
             center = self.center if self.scale is None else self.center / self.scale
-            projected -= (self.components @ center).astype(X.dtype)
+            projected -= self.components @ center
         return projected
 
 
@@ -107,12 +121,10 @@ class TransformerReduction:
 class Moments(Protocol):
     """What the reduction rules need to know about n rows of d features.
 
-    ``low`` and ``high`` are the smallest and largest value of each feature, and
-    ``dtype`` is the type of the data.
+    ``low`` and ``high`` are the smallest and largest value of each feature.
     """
 
     n_rows: int
-    dtype: np.dtype[Any]
     low: NDArray[Any]
     high: NDArray[Any]
 
@@ -192,6 +204,19 @@ def is_transformer(reducer: Any) -> bool:
     return hasattr(reducer, "fit") and hasattr(reducer, "transform")
 
 
+def dense_for_neighbors(features: Any) -> Any:
+    """Return features in which neighbors can be looked for."""
+    if not hasattr(features, "toarray"):
+        return features
+    if features.shape[1] > MOST_DENSE_COLUMNS:
+        raise InvalidInputError(
+            "regions='point' and ignore_suspects=True look for neighbors among at "
+            f"most {MOST_DENSE_COLUMNS} columns of a sparse X, got "
+            f"{features.shape[1]}; reduce them first, as reducer='pca' does"
+        )
+    return features.toarray()
+
+
 def reduce_linearly(
     moments: Moments, reducer: str | None, n_components: int | None
 ) -> LinearReduction:
@@ -239,7 +264,7 @@ class _ArrayMoments:
         self, X: Any, random_state: Any, weights: NDArray[Any] | None = None
     ) -> None:
         self._X, self._random_state, self._weights = X, random_state, weights
-        self.n_rows, self.dtype = X.shape[0], X.dtype
+        self.n_rows = X.shape[0]
         self.low, self.high = X.min(axis=0), X.max(axis=0)
         if sp.issparse(X):
             self.low, self.high = (
@@ -250,11 +275,13 @@ class _ArrayMoments:
     def mean_and_variance(
         self, exponent: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        X = _scale_by_power(self._X, -exponent) if exponent else self._X
+        X = LinearReduction(exponent=exponent).transform(self._X)
         if sp.issparse(X):
-            weights = None if self._weights is None else self._weights.astype(X.dtype)
+            weights = self._weights
+            weights = None if weights is None else weights.astype(np.float64)
+            X = X.astype(np.float64, copy=False)
             mean, variance = mean_variance_axis(X, axis=0, weights=weights)
-            return mean.astype(np.float64), variance.astype(np.float64)
+            return mean, variance
         if self._weights is not None:
             mean = np.average(X, axis=0, weights=self._weights)
             return mean, np.average((X - mean) ** 2, axis=0, weights=self._weights)
@@ -310,8 +337,7 @@ def _extreme_exponent(moments: Moments) -> int:
     """Return the power of two in data whose squares leave the range, else 0."""
     largest = max(abs(float(moments.low.min())), abs(float(moments.high.max())))
     power = int(np.frexp(largest)[1])
-    usual = 40 if moments.dtype == np.float32 else 300
-    return power if abs(power) > usual else 0
+    return power if abs(power) > 300 else 0
 
 
 def _scale_by_power(X: Any, power: int) -> Any:

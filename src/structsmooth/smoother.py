@@ -27,10 +27,10 @@ from structsmooth.encode.table import (
 )
 from structsmooth.labels.forms import smooth_labels
 from structsmooth.labels.spread import spread_of
-from structsmooth.reduce import fit_reduction, is_transformer
+from structsmooth.reduce import dense_for_neighbors, fit_reduction, is_transformer
 from structsmooth.settings import check_settings, needs_copies
 from structsmooth.strengths.decision import Decision, decide
-from structsmooth.structure import Structure, dense_for_neighbors, keys_of
+from structsmooth.structure import Structure, keys_of
 from structsmooth.support.estimator import SmootherBase
 from structsmooth.support.progress import Progress
 from structsmooth.support.validation import check_features, encode_as
@@ -223,7 +223,9 @@ class StructuralSmoother(SmootherBase):
                 )
             if self.ignore_suspects:
                 with progress.stage("suspects"):
-                    suspects, coded = set_straight(features, counted, self.n_jobs)
+                    suspects, coded = set_straight(
+                        features, counted, X.shape[0], self.n_jobs
+                    )
             bounds = bounds_of_regions(
                 features,
                 coded,

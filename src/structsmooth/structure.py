@@ -20,12 +20,8 @@ from structsmooth.bayes_error.suspects import Suspects
 from structsmooth.cluster.regions import Regions
 from structsmooth.encode.encoding import TableEncoding
 from structsmooth.encode.table import is_table
-from structsmooth.errors import InvalidInputError
-from structsmooth.reduce import Reduction
+from structsmooth.reduce import Reduction, dense_for_neighbors
 from structsmooth.support.rowkeys import row_keys
-
-# Sparse features with more columns than this would not fit into memory as dense ones.
-MOST_DENSE_COLUMNS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,16 +113,3 @@ class Structure:
 def keys_of(X: Any, features: Any) -> NDArray[np.uint64]:
     """Return the keys of rows, of a DataFrame by the features that were made of it."""
     return row_keys(features if is_table(X) else X)
-
-
-def dense_for_neighbors(features: Any) -> Any:
-    """Return features in which neighbors can be looked for."""
-    if not hasattr(features, "toarray"):
-        return features
-    if features.shape[1] > MOST_DENSE_COLUMNS:
-        raise InvalidInputError(
-            "regions='point' and ignore_suspects=True look for neighbors among at "
-            f"most {MOST_DENSE_COLUMNS} columns of a sparse X, got "
-            f"{features.shape[1]}; reduce them first, as reducer='pca' does"
-        )
-    return features.toarray()

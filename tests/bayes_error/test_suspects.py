@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.datasets import load_digits
+from sklearn.metrics import average_precision_score
+from sklearn.model_selection import cross_val_predict
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import NearestNeighbors
 from typer.testing import CliRunner
 
@@ -42,24 +45,124 @@ def test_single_wrong_labels_are_found_and_nothing_else():
     assert len(find_suspects(*two_groups())) == 0
 
 
-def test_the_rule_by_an_independent_count(rng):
-    X, y = rng.normal(size=(900, 3)), rng.integers(0, 3, size=900)
-    y[X[:, 0] > 0.3] = 2
-    y[rng.choice(np.flatnonzero(X[:, 0] > 0.3), 12, replace=False)] = 0
+def test_as_many_are_listed_as_the_share_of_false_discoveries_allows(rng):
+    X, y = load_digits(return_X_y=True)
+    noisy, _ = with_mistakes(y, 0.05, 10, rng)
+    n_listed = []
+    for fdr in (0.01, 0.05, 0.2):
+        found = find_suspects(X, noisy, fdr=fdr)
+        doubt = 1.0 - found.scores
+        assert np.mean(doubt[found.rows]) <= fdr
+        others = np.setdiff1d(np.arange(len(y)), found.rows)
+        longer = [*found.rows, others[doubt[others].argmin()]]
+        assert np.mean(doubt[longer]) > fdr
+        assert doubt[found.rows].max() <= doubt[others].min()
+        assert (np.diff(doubt[found.rows]) >= 0.0).all()
+        n_listed.append(len(found))
+    assert n_listed == sorted(set(n_listed))
+
+
+def test_neighbors_are_counted_by_an_independent_search(rng):
+    X, y = rng.normal(size=(600, 3)), rng.integers(0, 3, size=600)
+    X[:, 0] += 20.0 * y
+    noisy, _ = with_mistakes(y, 0.05, 3, rng)
+    found = find_suspects(X, noisy, n_neighbors=20)
     search = NearestNeighbors(n_neighbors=21).fit(X)
     near = search.kneighbors(X, return_distance=False)[:, 1:]
-    expected = []
-    for row in range(900):
-        votes = np.bincount(y[near[row]], minlength=3)
-        own, votes[y[row]] = votes[y[row]], 0
-        if own <= 1 and votes.max() >= 16:
-            expected.append((row, votes.argmax(), votes.max() / 20, own - votes.max()))
-    expected.sort(key=lambda found: (found[3], found[0]))
-    assert len(expected) > 3
-    found = find_suspects(X, y, n_neighbors=20)
-    assert found.rows.tolist() == [e[0] for e in expected]
-    assert found.likely.tolist() == [e[1] for e in expected]
-    np.testing.assert_allclose(found.agreement, [e[2] for e in expected])
+    assert len(found) > 10
+    assert found.n_neighbors == 20
+    for i, row in enumerate(found.rows):
+        votes = np.bincount(noisy[near[row]], minlength=3) / 20
+        assert found.agreement[i] == pytest.approx(votes[found.likely[i]])
+        assert found.own[i] == pytest.approx(votes[noisy[row]])
+    n_likely, n_own = round(20 * found.agreement[0]), round(20 * found.own[0])
+    reason = found.reason(0)
+    assert reason.startswith(f"{n_likely} of 20 neighbors are {found.likely[0]}, ")
+    assert f"{n_own or 'none'} ha" in reason
+
+
+def test_scores_are_probabilities_as_far_as_the_data_allow(rng):
+    # Four normal distributions that overlap a little, of which a tenth is changed.
+    y = rng.integers(0, 4, size=4000)
+    X = rng.normal(size=(4000, 2)) + 3.0 * np.array([[0, 0], [1, 0], [0, 1], [1, 1]])[y]
+    noisy, wrong = with_mistakes(y, 0.1, 4, rng)
+    scores = find_suspects(X, noisy).scores
+    assert scores.min() >= 0.0
+    assert scores.max() <= 1.0
+    assert scores.sum() == pytest.approx(wrong.sum(), rel=0.2)
+    for low, high, far in ((0.0, 0.2, 0.02), (0.2, 0.6, 0.2), (0.6, 1.01, 0.15)):
+        some = (scores >= low) & (scores < high)
+        assert some.sum() > 30
+        assert wrong[some].mean() == pytest.approx(scores[some].mean(), abs=far)
+
+
+def test_a_function_and_a_smoother_find_the_same(rng):
+    X, y = load_digits(return_X_y=True)
+    noisy, _ = with_mistakes(y, 0.05, 10, rng)
+    found = find_suspects(X, noisy)
+    smoother = StructuralSmoother(ignore_suspects=True, random_state=0).fit(X, noisy)
+    for name in ("rows", "likely", "agreement", "own", "scores"):
+        got = getattr(smoother.suspects_, name)
+        np.testing.assert_array_equal(got, getattr(found, name))
+
+
+def test_rows_of_no_weight_have_no_score_and_repeated_ones_one():
+    X, y = two_groups(wrong=(10, 150))
+    weights = np.ones(200, dtype=int)
+    weights[[20, 150]] = 0, 2
+    smoother = StructuralSmoother(ignore_suspects=True, random_state=0)
+    found = smoother.fit(X, y, sample_weight=weights).suspects_
+    assert np.flatnonzero(np.isnan(found.scores)).tolist() == [20]
+    assert 10 in found.rows
+    assert len(set(found.rows.tolist())) == len(found.rows)
+
+
+def test_probabilities_of_a_model_alone_or_with_the_features(rng):
+    X, y = load_digits(return_X_y=True)
+    noisy, wrong = with_mistakes(y, 0.05, 10, rng)
+    given = cross_val_predict(GaussianNB(), X, noisy, cv=5, method="predict_proba")
+    alone = find_suspects(None, noisy, pred_probs=given)
+    both = find_suspects(X, noisy, pred_probs=given)
+    assert alone.n_neighbors == 0
+    precision = {"alone": average_precision_score(wrong, alone.scores)}
+    precision["both"] = average_precision_score(wrong, both.scores)
+    assert precision["both"] > max(0.97, precision["alone"])
+    assert wrong[both.rows].mean() > 0.85
+    for i, row in enumerate(alone.rows):
+        assert alone.own[i] == given[row, noisy[row]]
+    assert "probability" in find_suspects(
+        None, two_groups(wrong=[10])[1], pred_probs=sure_of_two_groups()
+    ).reason(0)
+
+
+def sure_of_two_groups():
+    """Probabilities of a model that knows the right labels of `two_groups`."""
+    right = np.repeat([0, 1], 100)
+    return np.where(np.arange(2) == right[:, None], 0.999, 0.001)
+
+
+def test_probabilities_are_of_the_sorted_labels():
+    _, y = two_groups(wrong=(10, 150))
+    found = find_suspects(None, y, pred_probs=sure_of_two_groups())
+    assert sorted(found.rows.tolist()) == [10, 150]
+    assert found.likely[found.rows == 10].tolist() == ["left"]
+
+
+def test_weights_for_training_come_from_the_scores():
+    X, y = two_groups(wrong=(10, 150))
+    found = find_suspects(X, y)
+    np.testing.assert_array_equal(found.sample_weight(), 1.0 - found.scores)
+    dropped = found.sample_weight("drop")
+    assert np.flatnonzero(dropped == 0.0).tolist() == [10, 150]
+    assert dropped.sum() == 198.0
+    with pytest.raises(InvalidInputError, match="how must be"):
+        found.sample_weight("other")
+
+
+def test_one_class_has_no_suspects():
+    found = find_suspects(np.arange(10.0)[:, None], np.zeros(10))
+    assert len(found) == 0
+    np.testing.assert_array_equal(found.scores, np.zeros(10))
 
 
 def test_points_of_an_overlap_are_not_suspects(rng):
@@ -144,7 +247,7 @@ def test_suspects_are_saved_and_loaded(tmp_path):
         smoother.fit(X, labels).save(tmp_path / "s.zip")
         back = StructuralSmoother.load(tmp_path / "s.zip").suspects_
         assert len(back) == n_found
-        for name in ("rows", "likely", "agreement", "n_neighbors"):
+        for name in ("rows", "likely", "agreement", "n_neighbors", "own", "scores"):
             expected = getattr(smoother.suspects_, name)
             np.testing.assert_array_equal(getattr(back, name), expected)
     smoother = StructuralSmoother(random_state=0).fit(X, y)
@@ -176,12 +279,23 @@ def test_the_command_line_lists_them(tmp_path):
 def test_few_rows_have_few_neighbors(n_rows):
     X = np.arange(n_rows, dtype=float)[:, None]
     y = np.arange(n_rows) % 2
-    assert find_suspects(X, y).n_neighbors == min(15, n_rows - 1)
+    assert find_suspects(X, y).n_neighbors == min(30, n_rows - 1)
 
 
 def test_wrong_arguments_are_named():
     X, y = two_groups()
     with pytest.raises(InvalidInputError, match="n_neighbors must be"):
         find_suspects(X, y, n_neighbors=200)
+    for given, message in (
+        (np.ones((200, 3)) / 3, r"must have the shape \(200, 2\)"),
+        (np.full((200, 2), 0.6), "a sum of 1.2 in row 0"),
+        (np.full((200, 2), np.nan), "a sum of nan in row 0"),
+    ):
+        with pytest.raises(InvalidInputError, match=message):
+            find_suspects(X, y, pred_probs=given)
+    with pytest.raises(InvalidInputError, match="both None"):
+        find_suspects(None, y)
+    with pytest.raises(InvalidInputError, match="fdr must be"):
+        find_suspects(X, y, fdr=1.5)
     with pytest.raises(InvalidInputError, match="ignore_suspects must be"):
         StructuralSmoother(ignore_suspects="yes").fit(X, y)

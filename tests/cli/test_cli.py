@@ -377,9 +377,9 @@ def test_suspects_are_printed_and_written_as_a_fit_finds_them(mistaken, tmp_path
     file, out = tmp_path / "s.csv", tmp_path / "o"
     got = run_app(app, ["suspects", *of_table, "-o", str(file)])
     assert got.exit_code == 0, got.stderr
-    assert re.search(r"201 +no +yes +100%", got.stdout)
+    assert re.search(r"201 +no +yes +0\.9\d\d", got.stdout)
     lines = file.read_text().splitlines()
-    assert lines[0] == "row,label,likely,agreement"
+    assert lines[0] == "row,label,likely,score,agreement,reason"
     assert {int(line.split(",")[0]) for line in lines[1:]} >= {5, 201}
     fit = ["fit", *of_table, "-o", str(out), "-q", "--ignore-suspects"]
     assert run_app(app, fit).exit_code == 0
@@ -387,6 +387,19 @@ def test_suspects_are_printed_and_written_as_a_fit_finds_them(mistaken, tmp_path
     again = tmp_path / "again.csv"
     assert run_app(app, ["suspects", str(out), "-o", str(again)]).exit_code == 0
     assert file.read_bytes() == again.read_bytes()
+
+
+def test_a_larger_share_of_false_discoveries_lists_more(mistaken):
+    of_table = ["suspects", str(mistaken), "--label", "y", "--drop", "id", "--json"]
+    n_listed = [
+        len(json.loads(run_app(app, [*of_table, "--fdr", fdr]).stdout)["suspects"])
+        for fdr in ("0.001", "0.05", "0.5")
+    ]
+    assert n_listed == sorted(n_listed)
+    assert n_listed[0] < n_listed[2]
+    got = run_app(app, [*of_table, "--fdr", "2"])
+    assert got.exit_code == USAGE
+    assert "fdr must be" in got.stderr
 
 
 def test_suspects_of_reduced_features_are_those_of_the_fit(tmp_path):
@@ -410,7 +423,7 @@ def test_suspects_can_be_none_and_quiet(overlapping, tmp_path):
     assert "No label looks like" in run_app(app, ["suspects", data]).stdout
     got = run_app(app, ["suspects", data, "-q", "-o", str(file)])
     assert (got.exit_code, got.stdout, got.stderr) == (0, "", "")
-    assert file.read_text().strip() == "row,label,likely,agreement"
+    assert file.read_text().strip() == "row,label,likely,score,agreement,reason"
 
 
 def test_interrupting_leaves_nothing_behind(data, tmp_path, monkeypatch):
@@ -446,26 +459,40 @@ def test_a_directory_of_somebody_else_is_left_alone(data, tmp_path):
     assert (own / "labels.npy").read_text() == "precious"
 
 
-def test_a_result_cut_short_is_recognized_and_replaced(result, data, monkeypatch):
-    from pathlib import Path
+def test_a_result_cut_short_leaves_the_earlier_one(result, data, monkeypatch):
+    from structsmooth.io import directories
 
-    real, calls = Path.replace, []
+    def interrupted(*_):
+        raise KeyboardInterrupt
 
-    def interrupted(self, target):
-        calls.append(target)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return real(self, target)
-
-    monkeypatch.setattr(Path, "replace", interrupted)
+    before = {path.name: path.read_bytes() for path in result.iterdir()}
     arguments = ["fit", str(data), "-o", str(result), "-q", "--alpha", "0.3"]
-    assert run_app(app, arguments).exit_code == 130
-    assert not (result / "summary.json").exists()
-    monkeypatch.setattr(Path, "replace", real)
+    with monkeypatch.context() as patch:
+        patch.setattr(directories, "_exchange", interrupted)
+        assert run_app(app, arguments).exit_code == 130
+    assert {path.name: path.read_bytes() for path in result.iterdir()} == before
     assert run_app(app, arguments).exit_code == 0
+    assert [path.name for path in result.parent.glob(".*")] == []
     assert np.load(result / "strengths.npy").mean() == pytest.approx(0.3)
     assert np.load(result / "soft_labels.npy").shape == (400, 2)
     assert not list(result.glob(".unfinished-*"))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["report", "OUT", "-o", "OUT/summary.html"],
+        ["labels", "OUT", "-o", "OUT/labels.npy"],
+        ["labels", "OUT", "--kind", "sparse", "-o", "OUT/clusters.csv"],
+    ],
+)
+def test_files_of_a_result_are_not_overwritten(result, arguments):
+    before = {path.name: path.read_bytes() for path in result.iterdir()}
+    words = [word.replace("OUT", str(result)) for word in arguments]
+    got = run_app(app, words)
+    assert got.exit_code == USAGE
+    assert "is a file of the result" in got.stderr
+    assert {path.name: path.read_bytes() for path in result.iterdir()} == before
 
 
 def test_columns_of_new_rows_are_found_by_name(overlapping, tmp_path):

@@ -1,8 +1,5 @@
 """Saving and loading without pickle, and what happens to damaged files."""
 
-import io
-import json
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.cluster import KMeans
 
+from archives import rewrite
 from structsmooth import StructuralSmoother, decide
 from structsmooth.errors import FileFormatError, InvalidInputError
 from structsmooth.io.atomic import OutputError, written_beside
@@ -69,21 +67,6 @@ def test_the_same_smoother_is_the_same_file(fitted, tmp_path):
     fitted.save(tmp_path / "a")
     fitted.save(tmp_path / "b")
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-
-
-def rewrite(path, description=(), **arrays):
-    """Write the archive again with changes to its description and arrays."""
-    with zipfile.ZipFile(path) as bundle:
-        parts = {name: bundle.read(name) for name in bundle.namelist()}
-    changed = json.loads(parts["smoother.json"]) | dict(description)
-    parts["smoother.json"] = json.dumps(changed).encode()
-    for name, array in arrays.items():
-        buffer = io.BytesIO()
-        np.save(buffer, array)
-        parts[f"{name}.npy"] = buffer.getvalue()
-    with zipfile.ZipFile(path, "w") as bundle:
-        for name, content in parts.items():
-            bundle.writestr(name, content)
 
 
 @pytest.mark.parametrize(

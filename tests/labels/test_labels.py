@@ -59,7 +59,7 @@ def test_alpha_and_epsilon_convert_back():
 
 def test_flipping_has_the_soft_label_as_expectation():
     n_draws, n_classes = 200_000, 4
-    flipped = flip_labels(np.full(n_draws, 2), 0.3, n_classes, random_state=0)
+    flipped = flip_labels(np.full(n_draws, 2), 0.3, n_classes, rng=0)
     shares = np.bincount(flipped, minlength=n_classes) / n_draws
     expected = smooth_labels([2], 0.3, n_classes)[0]
     error = np.sqrt(expected * (1 - expected) / n_draws)

@@ -94,6 +94,7 @@ def test_at_full_coverage_resampling_is_binomial():
     assert 0.3 - band.low[0] == pytest.approx(half, rel=0.15)
 
 
+@pytest.mark.statistical
 def test_bands_of_one_run_hold_the_true_risk_at_least_as_often_as_they_say():
     # The c most confident samples have confidences from 1 - c/2 to 1, so that a share
     # of c/4 of them is wrong.

@@ -151,3 +151,21 @@ def test_items_that_cannot_carry_a_strength_are_refused():
     nested = SmoothedDataset(SmoothedDataset(Mappings(), 0.1), 0.2)
     with pytest.raises(InvalidInputError, match="the key 'strength' already"):
         nested[0]
+
+
+def test_weights_follow_the_strengths():
+    X, y = torch.arange(8.0).reshape(4, 2), torch.tensor([0, 1, 0, 1])
+    weights = [1.0, 0.0, 0.5, 0.25]
+    smoothed = SmoothedDataset(TensorDataset(X, y), 0.1, sample_weight=weights)
+    *_, strength, weight = next(iter(DataLoader(smoothed, batch_size=4)))
+    assert strength.tolist() == pytest.approx([0.1] * 4)
+    assert weight.tolist() == weights
+    named = [{"x": row, "y": label} for row, label in zip(X, y, strict=True)]
+    item = SmoothedDataset(named, 0.1, sample_weight=weights)[2]
+    assert item["sample_weight"] == 0.5
+    for wrong, message in (
+        (weights[:3], "one value for each of the 4 items"),
+        ([1.0, -1.0, 1.0, 1.0], "must not be negative"),
+    ):
+        with pytest.raises(InvalidInputError, match=message):
+            SmoothedDataset(named, 0.1, sample_weight=wrong)

@@ -10,10 +10,10 @@ from experiments import configs
 from experiments.beyond import run, summary, table
 from experiments.beyond.methods import METHODS, Strengths, methods_of
 from experiments.beyond.parts import out_of_fold, parts_of
-from experiments.beyond.temperature import fit_temperature, scale
 from experiments.records import Records, read
 
 from structsmooth import smooth_labels
+from structsmooth.metrics.posthoc import fit_temperature, scale
 
 SMALL = {
     "mlp": {"hidden": [4], "epochs": 1},

@@ -1,5 +1,7 @@
 """Strengths have the exact mean, stay in bounds, and equal a general solver's."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -200,7 +202,7 @@ def test_controls_keep_the_mean_and_the_box(problem, seed):
     strengths = solve_strengths(bayes_error, weights, alpha, beta, n_classes=n_classes)
     for control in (
         reversed_strengths(strengths, weights, n_classes=n_classes),
-        shuffled_strengths(strengths, weights, n_classes=n_classes, random_state=seed),
+        shuffled_strengths(strengths, weights, n_classes=n_classes, rng=seed),
     ):
         assert float(weights @ control) == pytest.approx(alpha, abs=1e-12)
         assert control.min() >= 0
@@ -209,7 +211,7 @@ def test_controls_keep_the_mean_and_the_box(problem, seed):
 
 def test_shuffled_strengths_are_dealt_to_other_regions():
     strengths, weights = np.linspace(0.05, 0.15, 11), np.full(11, 1 / 11)
-    got = shuffled_strengths(strengths, weights, n_classes=2, random_state=1)
+    got = shuffled_strengths(strengths, weights, n_classes=2, rng=1)
     assert not np.allclose(got, strengths)
     np.testing.assert_allclose(np.sort(got), strengths, atol=1e-15)
 
@@ -269,3 +271,20 @@ def test_a_huge_beta_fills_the_regions_from_the_top(beta):
 def test_huge_weights_do_not_overflow():
     got = solve_strengths([0.1, 0.2], [1e308, 1e308], 0.1, 0.5, n_classes=2)
     np.testing.assert_allclose(got, [0.075, 0.125], rtol=1e-12)
+
+
+@pytest.mark.parametrize("beta", [20.0, 1e3, 1e6, 1e9, 1e15])
+@pytest.mark.parametrize("alpha", [0.001, 0.05, 0.3])
+@pytest.mark.parametrize("n_regions", [5, 50, 20_000])
+def test_the_mean_is_exact_for_any_beta(rng, n_regions, alpha, beta):
+    for errors in (
+        rng.beta(1.0, 3.0, n_regions) / 2.0,
+        0.3 + 1e-7 * rng.random(n_regions),  # nearly equal, so that beta spreads them
+    ):
+        weights = rng.random(n_regions) / n_regions
+        found = solve_strengths(errors, weights, alpha, beta, n_classes=2)
+        mean = math.fsum(weights * found) / math.fsum(weights)
+        assert abs(mean - alpha) < 1e-12
+        assert found.min() >= 0.0
+        assert found.max() < 0.5
+        assert (np.diff(found[np.argsort(errors)]) >= 0.0).all()

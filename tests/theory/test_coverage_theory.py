@@ -11,6 +11,7 @@ from experiments.truths import error_of_pair, in_pairs, on_a_grid, pair
 
 from structsmooth import StructuralSmoother, bayes_error_bounds
 
+pytestmark = pytest.mark.statistical
 DRAWS = 400
 # Nominally 95 %. With exactly that coverage, 400 draws have less than 93 % in 1 of 30
 # cases.

@@ -65,8 +65,11 @@ def neighbors_of_others(
         n_near = min(k, len(members[group]))
         if len(asking):
             rows = members[group]
-            search = NearestNeighbors(n_neighbors=n_near, n_jobs=n_jobs).fit(X[rows])
-            found = search.kneighbors(others[asking], return_distance=False)
+            search = NearestNeighbors(n_neighbors=n_near, n_jobs=n_jobs)
+            search.fit(X[rows].astype(np.float64, copy=False))
+            found = search.kneighbors(
+                others[asking].astype(np.float64, copy=False), return_distance=False
+            )
             near[asking, :n_near] = rows[found]
     return near
 

@@ -1,4 +1,4 @@
-"""Overlap or mistake: labels that none of their neighbors share.
+"""Overlap or mistake: how likely each label is to be wrong.
 
 A wrong label in a clean region has crossing edges, as a point of an overlap has. The
 two differ in what lies around them: where classes overlap, a point has neighbors of its
@@ -16,23 +16,31 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
-from structsmooth.bayes_error.points import usual_neighbors
-from structsmooth.support.jit import kernel
+from structsmooth.bayes_error.evidence import Evidence, gather_evidence
+from structsmooth.bayes_error.label_noise import fit_label_noise, wrong_probability
+from structsmooth.cluster.clusterers import seed_of
+from structsmooth.encode.fitting import encode_rows
+from structsmooth.encode.table import as_table, is_table
+from structsmooth.errors import InvalidInputError, InvalidParameterError
+from structsmooth.reduce import dense_for_neighbors, fit_reduction, is_transformer
 from structsmooth.support.validation import (
+    check_choice,
     check_features,
     check_integer,
     check_n_jobs,
+    check_share,
     encode_labels,
 )
 from structsmooth.support.weights import CountedRows
-from structsmooth.tree import nearest_neighbors
 
-# Fewer neighbors would often share no label with a point of an overlap, by chance.
-FEWEST_NEIGHBORS = 15
-# A suspect's own label is at most this share of its neighbors', and another at least
-# that: chosen on digits and on the synthetic task of the experiments.
-OWN_AT_MOST = 0.05
-OTHER_AT_LEAST = 0.8
+# Of the labels that are listed, this share may be right after all.
+FALSE_DISCOVERIES = 0.05
+# The model has few parameters: it is fitted to so many rows, or to so many rows times
+# classes. More are judged in blocks of so many numbers.
+FITTED_ROWS, FITTED_CELLS = 5_000, 200_000
+BLOCK_CELLS = 500_000
+# How far the sum of a row of float32 probabilities may be from 1.
+TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,44 +52,105 @@ class Suspects:
     rows : ndarray of shape (m,), int64
         Row numbers.
     likely : ndarray of shape (m,)
-        The label that their neighbors have.
-    agreement : ndarray of shape (m,)
-        Share of the neighbors with that label.
+        The label that they should have, as far as the other rows can tell.
+    agreement, own : ndarray of shape (m,)
+        Share of the neighbors with that label, and with the label that the row has.
+        Without features, the probabilities given for the two labels.
     n_neighbors : int
-        How many neighbors each row was compared with.
+        How many neighbors each row was compared with; 0 without features.
+    scores : ndarray of shape (n,)
+        Estimated probability that the label is wrong, of every row, suspect or not;
+        NaN for rows of weight 0. Their sum estimates how many labels are wrong.
     """
 
     rows: NDArray[np.int64]
     likely: NDArray[Any]
     agreement: NDArray[np.float64]
     n_neighbors: int
+    # Files of version 0.1 have neither.
+    own: NDArray[np.float64] | None = None
+    scores: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
 
+    def reason(self, number: int) -> str:
+        """Say why a suspect is one; ``number`` is its place in the list."""
+        likely, agreement = self.likely[number], self.agreement[number]
+        own = 0.0 if self.own is None else self.own[number]
+        if self.n_neighbors == 0:
+            return f"probability {own:.2g}, that of {likely} is {agreement:.2g}"
+        n_likely, n_own = (round(s * self.n_neighbors) for s in (agreement, own))
+        have = "has" if n_own == 1 else "have"
+        return (
+            f"{n_likely} of {self.n_neighbors} neighbors are {likely}, "
+            f"{n_own or 'none'} {have} this label"
+        )
+
+    def sample_weight(self, how: str = "weigh") -> NDArray[np.float64]:
+        """Return weights of all rows, to train with.
+
+        Parameters
+        ----------
+        how : {"weigh", "drop"}, default="weigh"
+            With "weigh" a row counts as much as its label is likely to be right, 1
+            minus its score; with "drop" suspects have the weight 0, all others 1. Rows
+            of weight 0 in a smoother's fit keep it.
+        """
+        check_choice(how, "how", ("weigh", "drop"))
+        if self.scores is None:
+            raise InvalidInputError(
+                "these suspects come from a file of version 0.1, which has no scores; "
+                "fit again"
+            )
+        weights = 1.0 - np.nan_to_num(self.scores, nan=1.0)
+        if how == "drop":
+            weights = (~np.isnan(self.scores)).astype(np.float64)
+            weights[self.rows] = 0.0
+        return np.asarray(weights)
+
 
 def find_suspects(
-    X: ArrayLike,
+    X: Any,
     y: ArrayLike,
     *,
+    pred_probs: ArrayLike | None = None,
+    fdr: float = FALSE_DISCOVERIES,
+    reducer: Any = "pca",
+    n_components: int | None = None,
     n_neighbors: int | str = "auto",
     n_jobs: int | None = None,
+    random_state: Any = None,
 ) -> Suspects:
     """List the samples whose labels look like mistakes, the most certain first.
 
-    A sample is suspect if at most 5 % of its neighbors have its label, while 80 % or
-    more agree on another one. Correct labels in the tails of an overlap are among them,
-    so inspect them before you change any.
+    Every row gets a score, the estimated probability that its label is wrong, from the
+    labels of its neighbors, from the shapes of the classes, and from the probabilities
+    of a model if there are any. How much each of these counts, and how many labels are
+    wrong at all, is estimated from the data. Right labels in far tails of an overlap
+    are among the suspects, so inspect them before you change any.
 
     Parameters
     ----------
-    X : array-like of shape (n, d)
-        Features in which distances mean something; reduce or scale them before.
+    X : array-like, DataFrame or sparse matrix of shape (n, d), or None
+        Features in which distances mean something; None to judge by ``pred_probs``
+        alone.
     y : array-like of shape (n,)
         Labels of any kind.
+    pred_probs : array-like of shape (n, K), optional
+        Probability of each class, in the order of the sorted labels, by a model that
+        was not trained on the row, as
+        `sklearn.model_selection.cross_val_predict` returns with
+        ``method="predict_proba"``.
+    fdr : float, default=0.05
+        Share of the suspects that may be right after all, as far as the scores are
+        right: as many rows are listed as keep the mean of 1 minus their scores at most
+        this large.
+    reducer, n_components, random_state
+        How the features are reduced first, as in `StructuralSmoother`, which finds the
+        same suspects with ``ignore_suspects=True``.
     n_neighbors : int or "auto", default="auto"
-        How many neighbors to compare with; "auto" is 0.4 times the square root of n,
-        from 15 to 50.
+        How many neighbors to compare with at the most; "auto" is 30.
     n_jobs : int, optional
         Threads, as in joblib.
 
@@ -95,87 +164,142 @@ def find_suspects(
     >>> suspects = find_suspects(X, y)
     >>> suspects.rows.tolist(), suspects.likely.tolist()
     ([20], ['left'])
+    >>> suspects.reason(0)
+    '30 of 30 neighbors are left, none have this label'
+    >>> bool(suspects.scores[20] > 0.9 > suspects.scores[21])
+    True
     """
-    features = check_features(X, min_rows=2)
-    classes, coded = encode_labels(y, len(features))
-    if n_neighbors != "auto":
-        check_integer(n_neighbors, "n_neighbors", 1, len(features) - 1)
+    if X is None and pred_probs is None:
+        raise InvalidInputError("X and pred_probs are both None, expected one of them")
+    fdr = check_share(fdr, "fdr")
     check_n_jobs(n_jobs)
-    with threadpool_limits(1):
-        found = suspects_among(features, coded, n_neighbors, n_jobs)
-    return Suspects(
-        found.rows, classes[found.likely], found.agreement, found.n_neighbors
-    )
+    seed = seed_of(random_state)
+    features, n_rows = None, None
+    with threadpool_limits(1):  # sums in BLAS depend on how many threads it has
+        if X is not None:
+            features = _reduced(X, reducer, n_components, seed)
+            n_rows = len(features)
+        classes, coded = encode_labels(y, n_rows)
+        if n_neighbors != "auto":
+            check_integer(n_neighbors, "n_neighbors", 1, len(coded) - 1)
+        given = None
+        if pred_probs is not None:
+            given = _check_probabilities(pred_probs, len(coded), len(classes))
+        found = suspects_among(features, coded, given, fdr, n_neighbors, n_jobs)
+    return replace(found, likely=classes[found.likely])
 
 
 def suspects_among(
-    features: NDArray[Any],
+    features: NDArray[Any] | None,
     coded: NDArray[np.int64],
-    n_neighbors: int | str,
-    n_jobs: int | None,
+    pred_probs: NDArray[np.float64] | None = None,
+    fdr: float = FALSE_DISCOVERIES,
+    n_neighbors: int | str = "auto",
+    n_jobs: int | None = None,
 ) -> Suspects:
     """Find suspects, with class numbers as likely labels; the arguments are checked.
 
     Neighbors are searched among all rows: within a cluster, rows of another class at
     its border would stand alone.
     """
-    n_samples = len(coded)
-    k = min(max(FEWEST_NEIGHBORS, usual_neighbors(n_samples)), n_samples - 1)
-    if isinstance(n_neighbors, int):
-        k = n_neighbors
-    near = nearest_neighbors(features, k, n_jobs).indices
-    n_own, other, n_other = _count_votes(near, coded, int(coded.max()) + 1)
-    is_suspect = (n_own <= OWN_AT_MOST * k) & (n_other >= OTHER_AT_LEAST * k)
-    rows = np.flatnonzero(is_suspect)
-    rows = rows[np.lexsort((rows, n_own[rows] - n_other[rows]))]
-    return Suspects(rows, other[rows], n_other[rows] / k, k)
+    n, n_classes = len(coded), int(coded.max()) + 1
+    if n_classes == 1:
+        nothing = np.empty(0)
+        rows = nothing.astype(np.int64)
+        return Suspects(rows, rows, nothing, 0, nothing, np.zeros(n))
+    evidence = gather_evidence(
+        features, coded, n_classes, pred_probs, n_neighbors, n_jobs
+    )
+    log_odds, other = _judge(evidence)
+    scores = wrong_probability(log_odds)
+    order = np.lexsort((np.arange(n), -log_odds))
+    wrongly = np.cumsum(1.0 - scores[order]) / np.arange(1, n + 1)
+    listed = np.flatnonzero(wrongly <= fdr)
+    rows = order[: listed[-1] + 1 if len(listed) else 0]
+    likely = other[rows]
+    if pred_probs is not None and features is None:
+        agreement, own = pred_probs[rows, likely], pred_probs[rows, coded[rows]]
+    else:
+        votes = coded[evidence.near[rows]]
+        agreement, own = (
+            (votes == of[:, None]).mean(axis=1) for of in (likely, coded[rows])
+        )
+    return Suspects(rows, likely, agreement, evidence.near.shape[1], own, scores)
 
 
 def set_straight(
-    features: NDArray[Any], counted: CountedRows, n_jobs: int | None
+    features: NDArray[Any], counted: CountedRows, n_rows: int, n_jobs: int | None
 ) -> tuple[Suspects, NDArray[np.int64]]:
-    """Return the suspects, and class numbers with theirs as their neighbors say."""
-    found = suspects_among(features, counted.coded, "auto", n_jobs)
+    """Return the suspects, and class numbers with theirs as they are likely to be.
+
+    ``n_rows`` is how many rows were given, of which some may not count.
+    """
+    found = suspects_among(features, counted.coded, n_jobs=n_jobs)
     straight = counted.coded.copy()
     straight[found.rows] = found.likely
     found = replace(found, likely=counted.classes[found.likely])
     if counted.numbers is not None:  # once each, by the numbers of the rows given
         rows = counted.numbers[found.rows]
         first = np.sort(np.unique(rows, return_index=True)[1])
+        scores = np.full(n_rows, np.nan)
+        scores[counted.numbers] = found.scores
         found = replace(
             found,
             rows=rows[first],
             likely=found.likely[first],
             agreement=found.agreement[first],
+            own=None if found.own is None else found.own[first],
+            scores=scores,
         )
     return found, straight
 
 
-@kernel
-def _count_votes(
-    near: NDArray[np.int64], coded: NDArray[np.int64], n_classes: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return how many neighbors have a row's label, the best other label, its votes."""
-    n = near.shape[0]
-    n_own = np.empty(n, dtype=np.int64)
-    other = np.empty(n, dtype=np.int64)
-    n_other = np.empty(n, dtype=np.int64)
-    counts = np.zeros(n_classes, dtype=np.int64)
-    for i in range(n):
-        for j in near[i]:
-            counts[coded[j]] += 1
-        n_own[i] = counts[coded[i]]
-        counts[coded[i]] = 0
-        best = -1
-        for j in near[i]:
-            c = coded[j]
-            if c == coded[i]:
-                continue
-            gain = counts[c] - counts[best] if best >= 0 else 1
-            if gain > 0 or (gain == 0 and c < best):
-                best = c
-        other[i] = best if best >= 0 else coded[i]
-        n_other[i] = counts[best] if best >= 0 else 0
-        for j in near[i]:
-            counts[coded[j]] = 0
-    return n_own, other, n_other
+def _judge(evidence: Evidence) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the log odds that each label is wrong, and the likely other class."""
+    coded, n_classes = evidence.coded, evidence.n_classes
+    n = len(coded)
+    rows = np.arange(n)
+    n_fitted = max(FITTED_ROWS, FITTED_CELLS // n_classes)
+    if n > n_fitted:
+        generator = np.random.default_rng(0)
+        rows = np.sort(generator.choice(n, n_fitted, replace=False))
+    model = fit_label_noise(evidence.of(rows), coded[rows])
+    log_odds, other = np.empty(n), np.empty(n, dtype=np.int64)
+    size = max(1, BLOCK_CELLS // n_classes)
+    for start in range(0, n, size):
+        block = np.arange(start, min(n, start + size))
+        log_odds[block], other[block] = model.judge(evidence.of(block), coded[block])
+    return log_odds, other
+
+
+def _reduced(X: Any, reducer: Any, n_components: int | None, seed: Any) -> NDArray[Any]:
+    """Return features as a smoother of these settings would reduce them."""
+    if is_table(X) and not is_transformer(reducer):
+        _, rows = encode_rows(as_table(X))
+    elif is_table(X):
+        rows = X
+    else:
+        rows = check_features(X, accept_sparse=True, min_rows=2)
+    features = fit_reduction(rows, reducer, n_components, seed).transform(rows)
+    return np.asarray(dense_for_neighbors(features))
+
+
+def _check_probabilities(
+    pred_probs: ArrayLike, n_rows: int, n_classes: int
+) -> NDArray[np.float64]:
+    probabilities = np.asarray(pred_probs, dtype=np.float64)
+    if probabilities.shape != (n_rows, n_classes):
+        raise InvalidParameterError(
+            f"pred_probs must have the shape {(n_rows, n_classes)}, a row for each "
+            f"label and a column for each class, got {probabilities.shape}"
+        )
+    sums = probabilities.sum(axis=1)
+    # NaN fails both comparisons.
+    right = (np.abs(sums - 1.0) <= TOLERANCE) & (probabilities.min(axis=1) >= 0.0)
+    if not right.all():
+        row = int(right.argmin())
+        raise InvalidParameterError(
+            "pred_probs must have rows of probabilities that are not negative and sum "
+            f"to 1, got a sum of {sums[row]:g} in row {row}"
+        )
+    return probabilities

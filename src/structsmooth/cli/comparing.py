@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Option
+from typer import Context
 
 from structsmooth.cli import options
-from structsmooth.cli.options import data_option, file_option, strength_option
+from structsmooth.cli.options import (
+    comparison_option,
+    data_option,
+    file_option,
+    strength_option,
+)
 from structsmooth.io.paths import check_is_file
+
+if TYPE_CHECKING:
+    from structsmooth.compare.result import Comparison
 
 
 @options.exit_codes()
 def compare(
+    context: Context,
     data: options.Data,
     label: options.Label = None,
     labels: options.Labels = None,
@@ -27,6 +37,15 @@ def compare(
             help="File with a fixed test set, in the same format as DATA.",
         ),
     ] = None,
+    max_rows: Annotated[
+        int | None,
+        data_option(
+            metavar="NUMBER",
+            help="Use a sample of at most so many rows, with the same share of each "
+            "class.",
+            show_default="all rows",
+        ),
+    ] = None,
     groups: Annotated[
         str | None,
         data_option(
@@ -37,19 +56,39 @@ def compare(
     ] = None,
     classifier: Annotated[
         options.Learner,
-        Option(
+        comparison_option(
             metavar="NAME", help=f"Classifier to train: {', '.join(options.Learner)}."
         ),
     ] = options.Learner.logistic,
-    seeds: Annotated[int, Option(min=3, help="Number of paired splits.")] = 10,
+    seeds: Annotated[
+        int, comparison_option(min=3, help="Number of paired splits.")
+    ] = 10,
+    budget: Annotated[
+        str | None,
+        comparison_option(
+            metavar="TIME",
+            help="Time after which no run is started, such as 5min: the result has "
+            "the splits that are finished.",
+            show_default="as long as it takes",
+        ),
+    ] = None,
     criterion: Annotated[
         options.Criterion,
-        Option(
+        comparison_option(
             metavar="NAME",
             help="What to choose by on validation rows: "
             f"{', '.join(options.Criterion)}.",
         ),
     ] = options.Criterion.nll,
+    arms: Annotated[
+        str | None,
+        strength_option(
+            metavar="NAMES",
+            help="What else to train with, separated by commas: points, overlap, "
+            "shrink, out-of-fold; several at once as in points+overlap; or all.",
+            show_default="the defaults of 'structsmooth fit' only",
+        ),
+    ] = None,
     alpha: Annotated[
         Any,
         strength_option(
@@ -80,11 +119,11 @@ def compare(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Test whether structural smoothing helps on DATA, and by how much.
+    """Test whether smoothing helps on DATA, and say what to use.
 
-    Trains without smoothing, and with uniform, structural, reversed and shuffled
-    strengths of the same mean, on paired splits. Hyper-parameters are chosen on
-    validation rows; test rows are for measuring only.
+    Trains without smoothing, with uniform, structural, reversed and shuffled strengths
+    of the same mean, and with the defaults of 'structsmooth fit', on paired splits.
+    Validation rows choose; test rows are for measuring only.
     """
     check_is_file(data)
     from structsmooth.io.readers import read_dataset
@@ -127,9 +166,12 @@ def compare(
                 n_clusters=clusters,
                 n_jobs=jobs,
             ),
+            arms=() if arms is None else arms.split(","),
             alpha=alpha,
             beta=beta,
             n_seeds=seeds,
+            budget=budget,
+            max_rows=max_rows,
             test=test_pair,
             groups=group_values,
             criterion=criterion.value,
@@ -137,9 +179,22 @@ def compare(
             random_state=seed,
             verbose=int(not (quiet or as_json)),
         )
+    command = _line_to_paste(context, result)
     if as_json:
         found = {"data": data.name, "notes": notes, **result.to_dict()}
+        found["decision"]["command"] = command
         print(json.dumps(found, indent=1))
     elif not quiet:
         options.print_notes(notes)
-        print_comparison(data.name, result, output)
+        print_comparison(data.name, result, command, output)
+
+
+def _line_to_paste(context: Context, result: Comparison) -> str | None:
+    """Return the command that fits what was chosen, if there is one."""
+    from structsmooth.report.snippets import shared_words
+
+    if result.choice.options is None:
+        return None
+    words = options.command_line(context)[2:]
+    fit = ["structsmooth", "fit", *shared_words(words), *result.choice.options]
+    return shlex.join([*fit, "-o", "OUT"])

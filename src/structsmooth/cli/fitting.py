@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -128,10 +128,11 @@ def fit(
 
     request = Request(data, label, labels, tuple(drop or ()), header)
     dataset = pictures = None
-    if not request.exceeds(memory_limit(max_memory)):
-        dataset = read_dataset(
-            data, label=label, labels=labels, drop=drop or (), header=header
-        )
+    with options.collected_notes() as notes:
+        if not request.exceeds(memory_limit(max_memory)):
+            dataset = read_dataset(
+                data, label=label, labels=labels, drop=drop or (), header=header
+            )
     # These imports take seconds, so files that cannot be read are refused before.
     from structsmooth.report.pictures import check_images
     from structsmooth.smoother import StructuralSmoother
@@ -160,7 +161,9 @@ def fit(
         shown["class_names"] = [name.strip() for name in class_names.split(",")]
     if dataset is not None:
         name = data.name
-        _fit_in_memory(smoother, dataset, output, name, as_json, quiet, pictures, shown)
+        _fit_in_memory(
+            smoother, dataset, output, name, as_json, quiet, notes, pictures, shown
+        )
         return
     from structsmooth.outofcore.fit import fit_out_of_core
 
@@ -207,24 +210,27 @@ def _fit_in_memory(
     name: str,
     as_json: bool,
     quiet: bool,
+    notes: Iterable[str] = (),
     images: Any = None,
     shown: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
     from structsmooth.io import results
+    from structsmooth.io.directories import locked
 
-    with options.collected_notes() as notes:
-        smoother.fit(dataset.X, dataset.y)
-    summary = {"data": name, **results.summarize(smoother, notes, **shown)}
-    coded = smoother.encode(dataset.y, len(dataset.X))
-    view = results.view_of_dataset(smoother, dataset, images)
-    write_files = partial(
-        results.write_fitted,
-        smoother=smoother,
-        coded=coded,
-        view=view,
-        class_names=summary["class_names"],
-    )
-    summary = results.write_results(output, summary, write_files)
+    with locked(output):
+        with options.collected_notes(notes) as notes:
+            smoother.fit(dataset.X, dataset.y)
+        summary = {"data": name, **results.summarize(smoother, notes, **shown)}
+        coded = smoother.encode(dataset.y, len(dataset.X))
+        view = results.view_of_dataset(smoother, dataset, images)
+        write_files = partial(
+            results.write_fitted,
+            smoother=smoother,
+            coded=coded,
+            view=view,
+            class_names=summary["class_names"],
+        )
+        summary = results.write_results(output, summary, write_files)
     _print_result(summary, smoother, output, as_json, quiet)
 
 

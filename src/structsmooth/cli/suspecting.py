@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Annotated, Any
 
-from typer import Argument
+from typer import Argument, Option
 
 from structsmooth.cli import options
 from structsmooth.cli.options import file_option
@@ -28,6 +28,13 @@ def suspects(
     labels: options.Labels = None,
     drop: options.Drop = None,
     header: options.Header = None,
+    fdr: Annotated[
+        float | None,
+        Option(
+            help="Share of the listed labels that may be right after all, 0.05 "
+            "unless given."
+        ),
+    ] = None,
     reducer: options.Reducer = options.Reduction.pca,
     components: options.Components = None,
     jobs: options.Jobs = None,
@@ -40,16 +47,17 @@ def suspects(
 ) -> None:
     """List the labels of DATA that look like mistakes, the most certain first.
 
-    A label is suspect if hardly any of the nearest neighbors of its row have it,
-    while most of them agree on another one. Rare but right labels are among them:
-    check before you change any. Rows are counted from 0.
+    The score of a label is the estimated probability that it is wrong, from the labels
+    of the nearest neighbors of its row and from the shapes of the classes. Rare but
+    right labels are among the suspects: check before you change any. Rows are counted
+    from 0.
     """
     notes: list[str] = []
     if output is not None:
         check_columns_path(output)
     if data.is_dir():
         read_summary(data)
-        given = (label, labels, drop, header, components, jobs, seed or None)
+        given = (label, labels, drop, header, fdr, components, jobs, seed or None)
         is_default = reducer is options.Reduction.pca
         if not is_default or any(value is not None for value in given):
             raise InvalidParameterError(
@@ -66,7 +74,7 @@ def suspects(
         )
         with options.collected_notes() as notes:
             columns = _of_rows(
-                dataset.X, dataset.y, reducer.value, components, jobs, seed
+                dataset.X, dataset.y, fdr, reducer.value, components, jobs, seed
             )
     from structsmooth.cli.console import print_suspects
     from structsmooth.io.results import write_columns
@@ -96,22 +104,28 @@ def _of_result(directory: Path) -> dict[str, Any]:
 
 
 def _of_rows(
-    X: Any, y: Any, reducer: str, components: int | None, jobs: int | None, seed: int
+    X: Any,
+    y: Any,
+    fdr: float | None,
+    reducer: str,
+    components: int | None,
+    jobs: int | None,
+    seed: int,
 ) -> dict[str, Any]:
     """Return the suspects that a fit with these settings would find."""
-    from threadpoolctl import threadpool_limits
-
     from structsmooth.bayes_error.suspects import find_suspects
-    from structsmooth.cluster.clusterers import seed_of
-    from structsmooth.encode.fitting import encode_rows
     from structsmooth.io.results import suspect_columns
-    from structsmooth.reduce import fit_reduction
-    from structsmooth.support.validation import check_features
     from structsmooth.support.weights import count_rows
 
-    _, X = encode_rows(X)
-    X = check_features(X, min_rows=2)
     count_rows(X, y, None, repeat=False)  # refuses labels that are no classes
-    with threadpool_limits(1):  # sums in BLAS depend on how many threads it has
-        features = fit_reduction(X, reducer, components, seed_of(seed)).transform(X)
-    return suspect_columns(find_suspects(features, y, n_jobs=jobs), y)
+    threshold: dict[str, Any] = {} if fdr is None else {"fdr": fdr}
+    found = find_suspects(
+        X,
+        y,
+        **threshold,
+        reducer=reducer,
+        n_components=components,
+        n_jobs=jobs,
+        random_state=seed,
+    )
+    return suspect_columns(found, y)

@@ -117,7 +117,7 @@ class ClustererAssigner:
 
     def assign(self, X: Any) -> NDArray[np.int64]:
         """Return the position of the predicted label among the known ones."""
-        raw = np.asarray(self.clusterer.predict(X))
+        raw = np.asarray(self.clusterer.predict(X.astype(np.float64, copy=False)))
         at = np.minimum(np.searchsorted(self.names, raw), len(self.names) - 1)
         return np.where(self.names[at] == raw, at, -1)
 

@@ -166,6 +166,7 @@ def kmeans_centers(
     weights: NDArray[Any] | None = None,
 ) -> NearestCenter:
     """Return the centers of these rows, by Lloyd's algorithm or by mini-batches."""
+    X = X.astype(np.float64, copy=False)
     options: dict[str, Any] = {
         "n_clusters": n_clusters,
         "n_init": 1,
@@ -197,7 +198,9 @@ def _mean_variance(X: Any, weights: NDArray[Any]) -> float:
 def weighted_mean(X: Any, weights: NDArray[Any] | None) -> NDArray[np.float64]:
     """Return the mean row."""
     if weights is not None:
-        return np.asarray(X.T @ (weights / weights.sum()), dtype=np.float64)
+        return np.asarray(
+            X.astype(np.float64, copy=False).T @ (weights / weights.sum())
+        )
     if sp.issparse(X):
         return np.asarray(X.mean(axis=0)).ravel()
     return np.asarray(X.mean(axis=0, dtype=np.float64))
@@ -213,6 +216,7 @@ def gaussian_mixture(
     X: NDArray[Any], n_clusters: int, random_state: Any
 ) -> GaussianAssigner:
     """Return the mixture fitted to these rows in this order."""
+    X = X.astype(np.float64, copy=False)
     # The usual 1e-6 on the diagonal, but in the units of the data.
     ridge = 1e-6 * float(X.var(axis=0, dtype=np.float64).mean()) or 1e-6
     model = GaussianMixture(n_clusters, reg_covar=ridge, random_state=random_state)
@@ -231,6 +235,7 @@ def _fit_foreign(
     random_state: Any,
     weights: NDArray[Any] | None,
 ) -> tuple[Assigner, NDArray[np.int64]]:
+    X = X.astype(np.float64, copy=False)
     model = clone(clusterer)
     parameters = model.get_params()
     if n_clusters != "auto":

@@ -1,49 +1,73 @@
-"""Does structural smoothing help on these data? A paired comparison.
+"""Does smoothing help on these data, and what should be used? A paired comparison.
 
-On every seed the same rows train five models: without smoothing, and with uniform,
-structural, reversed and shuffled strengths of the same mean. The last two are controls:
-they have the structural strengths in the wrong places.
+On every seed the same rows train models without smoothing, with uniform, structural,
+reversed and shuffled strengths of the same mean (the last two are controls: they have
+the structural strengths in the wrong places), and with smoothers as they are.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import inspect
 import os
 import sys
+import time
 import types
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
+from sklearn.utils import _safe_indexing
 
-from structsmooth.compare.records import Record, Records
-from structsmooth.compare.result import METHODS, METRICS, Comparison, best, choose
-from structsmooth.compare.seeds import SeedWork, Task
+from structsmooth.compare.arms import arms_of
+from structsmooth.compare.budget import Clock, OutOfTimeError, in_words, seconds_of
+from structsmooth.compare.checks import (
+    check_candidates,
+    check_groups,
+    check_rows,
+    check_smoother,
+    check_takes_soft_labels,
+    check_test,
+    identity_of,
+    sample_rows,
+)
+from structsmooth.compare.choice import Choice
+from structsmooth.compare.records import Key, Record, Records
+from structsmooth.compare.result import (
+    METHODS,
+    METRICS,
+    Comparison,
+    best,
+    choose,
+    plain_parameters,
+)
+from structsmooth.compare.seeds import SeedWork, Task, describe_arm
 from structsmooth.compare.statistics import Difference
-from structsmooth.compare.trainers import check_is_named, describe, trainer_of
-from structsmooth.encode.table import as_table, is_table
-from structsmooth.errors import InvalidInputError, StructsmoothWarning
+from structsmooth.compare.trainers import (
+    check_is_named,
+    describe,
+    describe_training,
+    trainer_of,
+)
+from structsmooth.encode.table import is_table
+from structsmooth.errors import InvalidParameterError, StructsmoothWarning
 from structsmooth.io.store import versions
 from structsmooth.settings import check_settings
 from structsmooth.smoother import StructuralSmoother
-from structsmooth.strengths.solve import resolve_alpha_beta
 from structsmooth.support.progress import Progress, Stage
 from structsmooth.support.validation import (
     check_choice,
-    check_features,
     check_integer,
     check_label_structure,
     check_share,
-    encode_as,
     encode_labels,
 )
 
-__all__ = ["Comparison", "Difference", "compare"]
+__all__ = ["Choice", "Comparison", "Difference", "compare"]
 
 
 def compare(
@@ -52,6 +76,7 @@ def compare(
     classifier: Any = None,
     *,
     smoother: StructuralSmoother | None = None,
+    arms: str | Sequence[str] | Mapping[str, StructuralSmoother] = (),
     alpha: float | str | Sequence[float | str] = (0.02, 0.05, 0.1, 0.2),
     beta: float | str | Sequence[float | str] = (0.5, "auto"),
     n_seeds: int = 10,
@@ -61,6 +86,8 @@ def compare(
     groups: ArrayLike | None = None,
     criterion: str = "nll",
     confidence: float = 0.95,
+    max_rows: int | None = None,
+    budget: float | str | None = None,
     results: str | os.PathLike[str] | None = None,
     random_state: int = 0,
     verbose: int = 0,
@@ -70,8 +97,10 @@ def compare(
     On each seed the rows are split into training, validation and test rows. The mean
     strength alpha is the one at which *uniform* smoothing is best on the validation
     rows, which favors uniform smoothing. Beta is the one at which structural smoothing
-    of that mean is best; each control chooses its own in the same way. The test rows
-    choose nothing. All metrics are computed on hard labels.
+    of that mean is best; each control chooses its own in the same way. The smoother as
+    it is takes part too, under the name "default". Validation rows also choose what to
+    recommend, see `Comparison.choice`; test rows choose nothing. All metrics are
+    computed on hard labels.
 
     Parameters
     ----------
@@ -81,15 +110,20 @@ def compare(
         Labels of any kind.
     classifier : classifier or callable, optional
         A scikit-learn classifier or pipeline whose ``fit`` takes ``sample_weight``
-        (its rows are then repeated), a classifier of LightGBM, XGBoost or CatBoost, or
-        a function ``train(X, y, strengths, n_classes, random_state)`` that gets class
-        numbers and returns a model with ``predict_proba``. By default a logistic
-        regression on standardized features. Each ``random_state`` of the classifier
-        is set to that of the seed.
+        (its rows are then repeated, except for a logistic regression), a classifier of
+        LightGBM, XGBoost or CatBoost, or a function ``train(X, y, strengths, n_classes,
+        random_state)`` that gets class numbers and returns a model with
+        ``predict_proba``. By default a logistic regression on standardized features.
+        Each ``random_state`` of the classifier is set to that of the seed.
     smoother : StructuralSmoother, optional
-        Its alpha and beta are not used. With ``spread="overlap"``, structural smoothing
-        and its controls are spread by overlap, and a function given as classifier must
-        have the parameter ``soft_labels``, which gets an (n, K) array.
+        The arm "default", by default a `StructuralSmoother` with its defaults; and with
+        other alpha and beta the structural smoothing and its controls. With
+        ``spread="overlap"`` a function given as classifier must have the parameter
+        ``soft_labels``, which gets an (n, K) array.
+    arms : sequence of str, "all", or dict of StructuralSmoother by name
+        What else to train with: "points", "overlap", "shrink" change one option of the
+        smoother, "out-of-fold" measures the outputs of a first model, which is trained
+        in five folds. "points+overlap" changes both.
     alpha, beta : float, "auto", "cautious", or a sequence of them
         Mean strengths, and slopes of the structural strengths, to choose from.
     n_seeds : int, default=10
@@ -101,145 +135,132 @@ def compare(
     groups : array-like of shape (n,), optional
         Rows of one group, such as one speaker, stay on one side of every split.
     criterion : {"nll", "error", "brier", "ece", "aurc"}
-        The metric on validation rows by which alpha and beta are chosen.
+        The metric on validation rows by which everything is chosen.
     confidence : float, default=0.95
         Of the intervals, for all metrics of a pair of methods together.
+    max_rows : int, optional
+        Use a random sample of at most so many rows, with the same share of each class.
+    budget : float or str, optional
+        Seconds, or a time like "5min", after which no further run is started. The
+        result has the seeds that are finished.
     results : path-like, optional
         A file for finished runs, one line of JSON each. If it exists, the comparison
-        continues where it was interrupted.
+        continues where it was interrupted. Seeds and arms can be added.
     random_state : int, default=0
         Seed of everything; the same seed gives the same bits.
     verbose : int
-        Show progress on standard error if positive.
+        Show progress on standard error if positive, with an estimate of the time left.
     """
-    features = _check_rows(X, min_rows=8)
-    classes, coded = encode_labels(y, len(features), owner="compare")
+    rows = check_rows(X, min_rows=8)
+    classes, coded = encode_labels(y, len(rows), owner="compare")
     check_label_structure(classes, np.bincount(coded))
     n_classes = len(classes)
     n_seeds = check_integer(n_seeds, "n_seeds", 3)
+    seed = check_integer(random_state, "random_state", 0)
+    groups = check_groups(groups, len(coded))
+    test = None if test is None else check_test(test, X, classes)
+    if max_rows is not None:
+        max_rows = check_integer(max_rows, "max_rows", 8 * n_classes)
+    sample = sample_rows(coded, max_rows, seed)
+    if sample is not None:
+        rows, coded = _safe_indexing(rows, sample), coded[sample]
+        groups = None if groups is None else check_groups(groups[sample], len(sample))
+    smoother = check_smoother(smoother)
     task = Task(
-        X=features,
+        X=rows,
         y=coded,
-        groups=_check_groups(groups, len(features)),
-        test=None if test is None else _check_test(test, X, classes),
+        groups=groups,
+        test=test,
         n_classes=n_classes,
         train=trainer_of(classifier, is_table(X)),
-        smoother=_check_smoother(smoother, classifier),
-        alphas=_check_candidates(alpha, "alpha", n_classes),
-        betas=_check_candidates(beta, "beta", n_classes),
+        smoother=smoother,
+        alphas=check_candidates(alpha, "alpha", n_classes),
+        betas=check_candidates(beta, "beta", n_classes),
         test_size=check_share(test_size, "test_size"),
         validation_size=check_share(validation_size, "validation_size"),
         criterion=check_choice(criterion, "criterion", METRICS),
-        random_state=check_integer(random_state, "random_state", 0),
+        random_state=seed,
+        arms=arms_of(arms, smoother),
     )
     check_share(confidence, "confidence")
-    description = _describe(task, describe(classifier), classes)
+    clock = Clock(seconds_of(budget))
+    description = _describe(task, describe_training(classifier), classes)
     # Whatever can be refused is refused before anything is trained.
     seeds = [SeedWork(task, seed) for seed in range(n_seeds)]
-    shape = len(seeds[0].rows), features.shape[1]
-    check_settings(task.smoother.get_params(deep=False), n_classes, shape)
+    check_takes_soft_labels(task.arms, classifier)
+    for arm in task.arms:
+        shape = len(seeds[0].rows), n_classes if arm.out_of_fold else rows.shape[1]
+        check_settings(arm.smoother.get_params(deep=False), n_classes, shape)
     if results is not None:
         check_is_named(classifier)
     records = Records(results, description)
     chosen: list[Record] = []
-    n_runs = n_seeds * (1 + len(task.alphas) + 3 * len(task.betas))
+    n_runs = n_seeds * (1 + len(task.alphas) + 3 * len(task.betas) + len(task.arms))
     with (
         _each_warning_once(),
+        contextlib.suppress(OutOfTimeError),
         Progress(verbose > 0) as progress,
         progress.stage("compare", n_runs) as stage,
     ):
+        runs = Runs(records, stage, clock, n_runs)
         for work in seeds:
-            chosen += _run_seed(work, records, stage, description["settings"])
-    return Comparison(description, chosen, confidence)
-
-
-def _check_candidates(
-    given: float | str | Sequence[float | str], name: str, n_classes: int
-) -> tuple[float | str, ...]:
-    """Return the values to choose from, each one checked."""
-    values: Any = [given] if np.ndim(given) == 0 else given  # text has no dimension
-    if len(values) == 0:
-        raise InvalidInputError(f"{name} must have at least one value to choose from")
-    checked: list[float | str] = []
-    for value in values:
-        alpha, beta = (value, 0.0) if name == "alpha" else (0.0, value)
-        resolve_alpha_beta(alpha, beta, np.zeros(1), np.ones(1), n_classes)
-        checked.append(value if isinstance(value, str) else float(value))
-    return tuple(dict.fromkeys(checked))
-
-
-def _check_test(
-    test: Any, like: Any, classes: NDArray[Any]
-) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return features and class numbers of a test set."""
-    try:
-        X, y = test
-    except (TypeError, ValueError):
-        raise InvalidInputError(
-            f"test must be a pair of features and labels, got {type(test).__name__}"
-        ) from None
-    if hasattr(X, "columns") and hasattr(like, "columns"):
-        X = X[list(like.columns)]
-    features, n_features = _check_rows(X), np.shape(like)[1]
-    if features.shape[1] != n_features:
-        raise InvalidInputError(
-            f"test must have {n_features} features as X has, got {features.shape[1]}"
+            chosen += _run_seed(work, runs, description["settings"])
+    if not chosen:
+        raise InvalidParameterError(
+            f"no seed was finished within the budget of {budget}: one of "
+            f"{n_runs // n_seeds} runs takes {in_words(clock.each)}; expected a larger "
+            "budget, or fewer rows (max_rows)"
         )
-    coded = encode_as(classes, y, len(features), owner="compare", name="test")
-    return features, coded
+    return Comparison(description, chosen, confidence, task.arms, n_seeds)
 
 
-def _check_rows(X: Any, *, min_rows: int = 1) -> Any:
-    """Return rows that can be taken: a table as it is, else an array."""
-    if not is_table(X):
-        return check_features(X, min_rows=min_rows)
-    if len(as_table(X)) < min_rows:
-        raise InvalidInputError(
-            f"X has {len(X)} rows, expected at least {min_rows} to compare on"
-        )
-    return X
+# A value as it was given, which may be a word, and as a number.
+Candidate = tuple[Any, Any]
 
 
-def _identity_of(rows: Any) -> bytes:
-    """Return bytes that are the same for equal features or labels."""
-    if is_table(rows):
-        table = as_table(rows)
-        head = repr((table.names, table.kinds, table.levels)).encode()
-        return head + np.ascontiguousarray(table.values).tobytes()
-    head = repr((rows.shape, str(rows.dtype))).encode()
-    return head + np.ascontiguousarray(rows).tobytes()
+class Runs:
+    """The runs of a comparison: known ones are looked up, others take their time."""
+
+    def __init__(
+        self, records: Records, stage: Stage, clock: Clock, n_runs: int
+    ) -> None:
+        self._records, self._stage = records, stage
+        self._clock, self._n_left = clock, n_runs
+
+    def get(self, key: Key, make: Callable[[], Record]) -> Record:
+        """Return a run; raise if there is no time to make it."""
+        if key not in self._records:
+            self._clock.check()
+            started = time.monotonic()
+            self._records.get(key, make)
+            self._clock.add(time.monotonic() - started)
+        self._n_left -= 1
+        self._stage.advance()
+        self._stage.say(self._clock.left(self._n_left))
+        return self._records.get(key, make)
 
 
-def _check_groups(groups: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
-    """Return the group of each row, if there are groups."""
-    if groups is None:
-        return None
-    array, n_groups = np.asarray(groups), len(np.unique(groups))
-    if array.shape != (n_rows,) or n_groups < 3:
-        raise InvalidInputError(
-            f"groups must have one value for each of the {n_rows} rows, and at least 3 "
-            f"distinct values, got shape {array.shape} with {n_groups} values"
-        )
-    return array
+def _run_seed(work: SeedWork, runs: Runs, settings: dict[str, Any]) -> list[Record]:
+    """Train all methods on the rows of one seed, and return the chosen runs."""
 
+    def run(method: str, alpha: Candidate, beta: Candidate) -> Record:
+        (given, a), (slope, b) = alpha, beta
+        words = {"given": [given, slope]}
+        key = (work.seed, method, a, b)
+        return runs.get(key, lambda: work.run(method, a, b) | words)
 
-def _check_smoother(smoother: Any, classifier: Any) -> StructuralSmoother:
-    """Return the smoother, or one with its defaults, if its labels can be trained."""
-    if smoother is None:
-        return StructuralSmoother()
-    if not isinstance(smoother, StructuralSmoother):
-        raise InvalidInputError(
-            "smoother must be a StructuralSmoother or None, got "
-            f"{type(smoother).__name__}"
-        )
-    is_function = callable(classifier) and not hasattr(classifier, "fit")
-    names = inspect.signature(classifier).parameters if is_function else ()
-    if smoother.spread == "overlap" and is_function and "soft_labels" not in names:
-        raise InvalidInputError(
-            "a function given as classifier must have the parameter soft_labels if the "
-            f"smoother has spread='overlap'; {describe(classifier)} does not"
-        )
-    return smoother
+    alphas = list(zip(work.task.alphas, work.alphas(), strict=True))
+    found = [run("none", (0.0, 0.0), (None, None))]
+    found += [run("uniform", alpha, (None, None)) for alpha in alphas]
+    chosen = best(found[1:], settings["criterion"])["alpha"]
+    alpha = next(pair for pair in alphas if pair[1] == chosen)
+    for method in METHODS[2:]:
+        for beta in zip(work.task.betas, work.betas(), strict=True):
+            found.append(run(method, alpha, beta))
+    for arm in work.task.arms:
+        key = (work.seed, arm.name, describe_arm(arm))
+        found.append(runs.get(key, partial(work.run_arm, arm)))
+    return choose(found, settings)
 
 
 @contextlib.contextmanager
@@ -253,30 +274,11 @@ def _each_warning_once() -> Iterator[None]:
         warnings.warn(message, stacklevel=4)
 
 
-def _run_seed(
-    work: SeedWork, records: Records, stage: Stage, settings: dict[str, Any]
-) -> list[Record]:
-    """Train all methods on the rows of one seed, and return the chosen runs."""
-
-    def run(method: str, alpha: float, beta: float | None) -> Record:
-        key = (work.seed, method, alpha, beta)
-        record = records.get(key, lambda: work(method, alpha, beta))
-        stage.advance()
-        return record
-
-    runs = [run("none", 0.0, None)]
-    runs += [run("uniform", alpha, None) for alpha in work.alphas()]
-    alpha = best(runs[1:], settings["criterion"])["alpha"]
-    for method in METHODS[2:]:
-        runs += [run(method, alpha, beta) for beta in work.betas()]
-    return choose(runs, settings)
-
-
 def _describe(task: Task, classifier: str, classes: NDArray[Any]) -> dict[str, Any]:
     """Return data, settings and versions, with a digest that identifies them."""
     digest = hashlib.sha256()
     for array in (task.X, task.y, *(task.test or ())):
-        digest.update(_identity_of(array))
+        digest.update(identity_of(array))
     if task.groups is not None:
         digest.update(repr(task.groups.tolist()).encode())
     # These parameters are set for each run, so they do not identify a comparison.
@@ -298,6 +300,7 @@ def _describe(task: Task, classifier: str, classes: NDArray[Any]) -> dict[str, A
         "n_features": task.X.shape[1],
         "classes": [str(label) for label in classes],
         "settings": settings,
+        "parameters": plain_parameters(task.smoother),
         "versions": versions(),
     }
 

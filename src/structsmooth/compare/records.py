@@ -18,7 +18,9 @@ from structsmooth.io.atomic import wrapped_errors
 
 BEGINNING = b'{"run": "'
 Record = dict[str, Any]
-Key = tuple[int, str, float, float | None]
+# Seed and method, and the rest of what tells a run from others: alpha and beta, or the
+# smoother of an arm.
+Key = tuple[Any, ...]
 
 
 class Records:
@@ -34,8 +36,9 @@ class Records:
         before, self._known = read_records(self._path)
         if before and before["run"] != description["run"]:
             raise FileFormatError(
-                f"{self._path} belongs to a comparison with other data or settings; "
-                "choose another file, or delete it"
+                f"{self._path} belongs to a comparison with other data or settings"
+                f"{_another_version(before, description)}; choose another file, or "
+                "delete it"
             )
         with wrapped_errors(self._path):
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -44,8 +47,11 @@ class Records:
         if not before:
             self._append(description)
 
+    def __contains__(self, key: Key) -> bool:
+        return key in self._known
+
     def get(self, key: Key, make: Callable[[], Record]) -> Record:
-        """Return the run with this seed, method, alpha and beta; make it if missing."""
+        """Return the run with this key; make it if it is missing."""
         if key not in self._known:
             # JSON does not round numbers, so a resumed comparison has the same bits.
             self._known[key] = make()
@@ -57,6 +63,20 @@ class Records:
             return
         with wrapped_errors(self._path), self._path.open("ab") as stream:
             stream.write(json.dumps(record).encode() + b"\n")
+
+
+def key_of(run: Record) -> Key:
+    """Return what tells a run from others."""
+    rest = (run["arm"],) if "arm" in run else (run["alpha"], run["beta"])
+    return run["seed"], run["method"], *rest
+
+
+def _another_version(before: Record, now: Record) -> str:
+    """Return who wrote a file, if it was not this version."""
+    version = before.get("versions", {}).get("structsmooth")
+    if version in (None, now["versions"]["structsmooth"]):
+        return ""
+    return f", or was written by structsmooth {version}, which trained differently"
 
 
 def read_records(path: Path) -> tuple[dict[str, Any], dict[Key, Record]]:
@@ -74,7 +94,7 @@ def read_records(path: Path) -> tuple[dict[str, Any], dict[Key, Record]]:
         # A process that started at the same time may have added its description.
         runs = [entry for entry in entries[1:] if "run" not in entry]
         _ = [run["test"]["nll"] + run["validation"]["nll"] for run in runs]
-        known = {(r["seed"], r["method"], r["alpha"], r["beta"]): r for r in runs}
+        known = {key_of(run): run for run in runs}
     except (ValueError, KeyError, TypeError, IndexError):
         raise FileFormatError(
             f"{path} is not a file of results that a comparison has written"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +15,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from structsmooth.compare import tables
+from structsmooth.compare.arms import DEFAULT, Arm
+from structsmooth.compare.choice import Choice, choose_method
 from structsmooth.compare.records import Record, read_records
 from structsmooth.compare.statistics import (
     NAMES,
@@ -21,6 +27,7 @@ from structsmooth.compare.statistics import (
     paired_difference,
 )
 from structsmooth.errors import FileFormatError
+from structsmooth.smoother import StructuralSmoother
 
 METHODS = ("none", "uniform", "structural", "reversed", "shuffled")
 METRICS = tuple(NAMES)
@@ -31,7 +38,7 @@ PAIRS = (
     ("structural", "shuffled"),
     ("uniform", "none"),
 )
-IN_PERCENT = ("error", "ece", "aurc")
+FEWEST_SEEDS = 3  # for an interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,23 +53,55 @@ class Comparison:
         For each seed and method, the run that was best on the validation rows.
     confidence : float
         Of the intervals, for all metrics together.
+    arms : tuple of Arm
+        The smoothers that took part as they are.
+    n_seeds_wanted : int or None
+        Number of seeds that were asked for; a budget may have allowed fewer.
     """
 
     description: dict[str, Any]
     chosen: list[Record]
     confidence: float = 0.95
+    arms: tuple[Arm, ...] = ()
+    n_seeds_wanted: int | None = None
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], confidence: float = 0.95) -> Self:
         """Return the finished seeds of a file of results, without training anything."""
         description, known = read_records(Path(path))
-        chosen: list[Record] = []
+        by_seed: list[list[Record]] = []
         for seed in sorted({run["seed"] for run in known.values()}):
             runs = [run for run in known.values() if run["seed"] == seed]
-            chosen += choose(runs, description["settings"])
+            by_seed.append(choose(runs, description["settings"]))
+        # An interruption leaves out arms of one seed; arms that were added later and
+        # are still missing on most seeds are left out of the result.
+        arms = Counter(
+            run["method"] for runs in by_seed for run in runs if "arm" in run
+        )
+        usual = {name for name, count in arms.items() if 2 * count > len(by_seed)}
+        finished = [runs for runs in by_seed if usual <= {r["method"] for r in runs}]
+        chosen = [run for runs in finished for run in runs]
         if not chosen:
-            raise FileFormatError(f"no results of a finished seed in {os.fspath(path)}")
+            raise FileFormatError(f"there are no results of a finished seed in {path}")
         return cls(description, chosen, confidence)
+
+    @cached_property
+    def methods(self) -> tuple[str, ...]:
+        """The methods, and the arms that were trained on all seeds."""
+        others = dict.fromkeys(run["method"] for run in self.chosen)
+        seeds = {run["seed"] for run in self.chosen}
+        whole = [m for m in others if len(self._runs(m)) == len(seeds)]
+        return (*METHODS, *(m for m in whole if m not in METHODS))
+
+    @property
+    def n_seeds(self) -> int:
+        """Number of finished seeds."""
+        return len(self._runs("none"))
+
+    @property
+    def criterion(self) -> str:
+        """The metric on validation rows by which everything was chosen."""
+        return str(self.description["settings"]["criterion"])
 
     @property
     def has_fixed_test_set(self) -> bool:
@@ -76,10 +115,24 @@ class Comparison:
             return 0.0
         return float(np.mean([run["n_test"] / run["n_train"] for run in self.chosen]))
 
-    def values(self, method: str, metric: str) -> NDArray[np.float64]:
-        """Return a metric of `structsmooth.metrics.evaluate` on test rows, by seed."""
+    def values(
+        self, method: str, metric: str, *, rows: str = "test", after: str | None = None
+    ) -> NDArray[np.float64]:
+        """Return a metric of `structsmooth.metrics.evaluate`, by seed.
+
+        Parameters
+        ----------
+        method, metric : str
+            Such as "structural" and "nll".
+        rows : {"test", "validation"}
+            On which rows.
+        after : {"temperature", "pnorm"}, optional
+            After temperature scaling, or with the confidence MaxLogit-pNorm, which has
+            metrics of selective prediction only.
+        """
         runs = sorted(self._runs(method), key=lambda run: run["seed"])
-        return np.array([run["test"][metric] for run in runs])
+        parts = runs if after is None else [run[after] for run in runs]
+        return np.array([part[rows][metric] for part in parts])
 
     def difference(self, method: str, reference: str, metric: str) -> Difference:
         """Return the paired difference of two methods on one metric."""
@@ -98,14 +151,23 @@ class Comparison:
         """Return the `difference` on each of error, NLL, Brier, ECE and AURC."""
         return [self.difference(method, reference, metric) for metric in METRICS]
 
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """The pairs of methods whose differences are shown."""
+        arms = [(m, "none") for m in self.methods if m not in METHODS]
+        against_uniform = [(DEFAULT, "uniform")] if DEFAULT in self.methods else []
+        return (*PAIRS, *arms, *against_uniform)
+
     @cached_property
     def findings(self) -> list[str]:
         """One sentence for each pair of methods."""
-        return [describe_pair(self.differences(*pair)) for pair in PAIRS]
+        return [describe_pair(self.differences(*pair)) for pair in self.pairs]
 
     @cached_property
     def verdict(self) -> str:
         """Whether structural smoothing helps here, and whether its place matters."""
+        if self.n_seeds < FEWEST_SEEDS:
+            return f"{self._about_seeds} These are too few to judge."
         runs = self._runs("structural")
         spreads = {run.get("spread", "even") for run in runs}
         ranges = [run.get("strength_range", [0.0, 1.0]) for run in runs]
@@ -121,55 +183,67 @@ class Comparison:
             self.differences("structural", "shuffled"),
             self.differences("uniform", "none"),
         )
-        fixed = ["All of this holds for the given test set."]
-        return " ".join([*sentences, *(fixed if self.has_fixed_test_set else [])])
+        remarks = [self._about_seeds] if self._about_seeds else []
+        if self.has_fixed_test_set:
+            remarks.append("All of this holds for the given test set.")
+        return " ".join([*sentences, *remarks])
+
+    @property
+    def _about_seeds(self) -> str:
+        wanted = self.n_seeds_wanted
+        if wanted is None or wanted == self.n_seeds:
+            short = self.n_seeds < FEWEST_SEEDS
+            return f"Only {_seeds(self.n_seeds)} finished." if short else ""
+        return f"The budget was enough for {self.n_seeds} of {_seeds(wanted)}."
+
+    @cached_property
+    def choice(self) -> Choice:
+        """What to use, chosen on validation rows only."""
+        return choose_method(self)
+
+    @property
+    def best(self) -> StructuralSmoother | None:
+        """A smoother that is ready to be fitted, or None if it is best not to smooth.
+
+        If `choice` says so, it is to be fitted to out-of-fold outputs.
+        """
+        return self.choice.smoother
+
+    @cached_property
+    def smoother(self) -> StructuralSmoother:
+        """The smoother that was given, or one with the same parameters."""
+        if self.arms:
+            return self.arms[0].smoother
+        parameters = self.description.get("parameters", {})
+        missing = sorted(name for name, value in parameters.items() if value is None)
+        if missing:
+            raise FileFormatError(
+                f"a file of results does not hold the smoother's {', '.join(missing)}, "
+                "so the smoother cannot be made again from it"
+            )
+        return StructuralSmoother(**parameters)
 
     def _all_differences(self) -> list[Difference]:
-        return [d for pair in PAIRS for d in self.differences(*pair)]
+        return [d for pair in self.pairs for d in self.differences(*pair)]
 
     def _runs(self, method: str) -> list[Record]:
         return [run for run in self.chosen if run["method"] == method]
 
     def rows(self) -> list[list[str]]:
         """Return the cells of a table, header first: mean ± standard deviation."""
-        table = [["", *METHODS]]
-        for metric in METRICS:
-            cells = [_title(metric)]
-            for method in METHODS:
-                values = self.values(method, metric)
-                deviation = values.std(ddof=1) if len(values) > 1 else float("nan")
-                mean = _number(metric, values.mean())
-                cells.append(f"{mean}±{_number(metric, deviation)}")
-            table.append(cells)
-        return table
+        return tables.means(self)
 
     def difference_rows(self) -> list[list[str]]:
         """Return the cells of a table of differences, header first."""
-        table = [["", "", "difference", "interval", "seeds"]]
-        for d in self._all_differences():
-            low, mean, high = (
-                _number(d.metric, value, "+") for value in (d.low, d.mean, d.high)
-            )
-            interval = f"{low} to {high}{' *' if d.is_decided else ''}"
-            agree = f"{d.n_lower if d.mean < 0.0 else d.n_higher} of {d.n_seeds}"
-            pair = f"{d.method} - {d.reference}"
-            table.append([pair, _title(d.metric), mean, interval, agree])
-        return table
+        return tables.differences(self._all_differences())
+
+    def after_rows(self) -> list[list[str]]:
+        """Return the cells of a table of cures after training, header first."""
+        return tables.after_training(self)
 
     def to_markdown(self) -> str:
-        """Return tables, findings and verdict as Markdown."""
-        alphas = [f"{alpha:g} ({n})" for alpha, n in self.chosen_alphas().items()]
-        paragraphs = [
-            f"**{self.verdict}**",
-            _markdown(self.rows()),
-            "Mean over the seeds ± standard deviation; lower is better for all "
-            "metrics. Error, ECE and AURC are in percent.",
-            _markdown(self.difference_rows()),
-            self.legend,
-            "\n".join(f"- {finding}." for finding in self.findings),
-            f"Mean strength chosen on validation rows (seeds): {', '.join(alphas)}.",
-        ]
-        return "\n\n".join(paragraphs) + "\n"
+        """Return decision, verdict, tables and findings as Markdown."""
+        return tables.markdown(self)
 
     __str__ = to_markdown
 
@@ -197,15 +271,33 @@ class Comparison:
         metrics = list(self.chosen[0]["test"])
         values = {
             method: {metric: self.values(method, metric).tolist() for metric in metrics}
-            for method in METHODS
+            for method in self.methods
         }
-        return {
+        found = {
             "description": self.description,
             "methods": values,
-            "differences": [vars(d) for d in self._all_differences()],
+            "differences": [_finite(vars(d)) for d in self._all_differences()],
             "findings": self.findings,
             "verdict": self.verdict,
+            "decision": self.choice.to_dict(),
         }
+        if self.has_cures:
+            found["after_training"] = {
+                cure: {
+                    method: {
+                        metric: self.values(method, metric, after=cure).tolist()
+                        for metric in self.chosen[0][cure]["test"]
+                    }
+                    for method in self.methods
+                }
+                for cure in tables.CURES
+            }
+        return found
+
+    @property
+    def has_cures(self) -> bool:
+        """Whether cures after training were tried, as earlier versions did not."""
+        return all(cure in run for run in self.chosen for cure in tables.CURES)
 
 
 def best(runs: Iterable[Record], criterion: str) -> Record:
@@ -216,7 +308,8 @@ def best(runs: Iterable[Record], criterion: str) -> Record:
 def choose(runs: list[Record], settings: dict[str, Any]) -> list[Record]:
     """Return the best run of each method on one seed; none if runs are missing.
 
-    Alpha is chosen for uniform smoothing, beta for each method that has one.
+    Alpha is chosen for uniform smoothing, beta for each method that has one. Arms have
+    nothing to choose.
     """
     criterion, n_betas = settings["criterion"], len(settings["beta"])
     of = {method: [r for r in runs if r["method"] == method] for method in METHODS}
@@ -229,19 +322,30 @@ def choose(runs: list[Record], settings: dict[str, Any]) -> list[Record]:
         if len(same) < n_betas:
             return []
         chosen.append(best(same, criterion))
-    return chosen
+    last = {run["method"]: run for run in runs if "arm" in run}
+    return chosen + list(last.values())
 
 
-def _title(metric: str) -> str:
-    return NAMES[metric] + (", %" if metric in IN_PERCENT else "")
+def plain_parameters(smoother: StructuralSmoother) -> dict[str, Any]:
+    """Return parameters that are not the defaults; None for what JSON cannot hold."""
+    defaults = StructuralSmoother().get_params(deep=False)
+    found: dict[str, Any] = {}
+    for name, value in smoother.get_params(deep=False).items():
+        if value is not defaults[name] and value != defaults[name]:
+            try:
+                found[name] = json.loads(json.dumps(value))
+            except TypeError:
+                found[name] = None
+    return found
 
 
-def _number(metric: str, value: float, sign: str = "") -> str:
-    if metric in IN_PERCENT:
-        return f"{100.0 * value:{sign}.2f}"
-    return f"{value:{sign}.3f}"
+def _finite(numbers: dict[str, Any]) -> dict[str, Any]:
+    """Return numbers as JSON has them, which knows no infinity."""
+    return {
+        k: None if isinstance(v, float) and not math.isfinite(v) else v
+        for k, v in numbers.items()
+    }
 
 
-def _markdown(rows: list[list[str]]) -> str:
-    header, *body = (f"| {' | '.join(cells)} |" for cells in rows)
-    return "\n".join([header, "|" + "---|" * len(rows[0]), *body])
+def _seeds(number: int) -> str:
+    return "1 seed" if number == 1 else f"{number} seeds"

@@ -9,21 +9,29 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.model_selection import GroupShuffleSplit, StratifiedShuffleSplit
+from sklearn.model_selection import (
+    GroupShuffleSplit,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+)
 from sklearn.utils import _safe_indexing
 from threadpoolctl import threadpool_limits
 
+from structsmooth.classifier.measured import MeasuredRows
+from structsmooth.compare.arms import Arm
+from structsmooth.compare.measures import measure
 from structsmooth.compare.records import Record
-from structsmooth.compare.trainers import Predictor, Trainer, TrainingSet
+from structsmooth.compare.trainers import Predictor, Trainer, TrainingSet, describe
 from structsmooth.errors import InvalidInputError
-from structsmooth.metrics import evaluate
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.strengths.controls import reversed_strengths, shuffled_strengths
-from structsmooth.strengths.decision import Decision, decide
 from structsmooth.strengths.solve import resolve_beta
-from structsmooth.structure import Structure
 
 Rows = tuple[Any, NDArray[np.int64]]  # features and class numbers
+N_FOLDS = 5
+# Log-probabilities below this one differ without meaning.
+LEAST_PROBABILITY = 1e-7
 
 
 class Task(NamedTuple):
@@ -42,10 +50,11 @@ class Task(NamedTuple):
     validation_size: float
     criterion: str
     random_state: int
+    arms: tuple[Arm, ...] = ()
 
 
 class SeedWork:
-    """The rows of one seed; calling it trains one model on them and tests it."""
+    """The rows of one seed; trains models on them and tests them."""
 
     def __init__(self, task: Task, seed: int) -> None:
         self.task, self.seed = task, seed
@@ -61,22 +70,10 @@ class SeedWork:
             task, rest, task.validation_size, split_seed
         )
 
-    @cached_property  # not needed if all runs are finished
-    def _structure(self) -> Structure:
-        smoother: StructuralSmoother = clone(self.task.smoother)
-        smoother.set_params(random_state=self._fit_seed)
-        return smoother.fit(*self._take(self.rows)).structure_
-
-    def _decide(self, alpha: float | str, beta: float | str) -> Decision:
-        given = self.task.smoother
-        return decide(
-            self._structure, alpha, beta, shrink=given.shrink, regions=given.regions
-        )
-
     def alphas(self) -> list[float]:
         """Return the mean strengths to try, as numbers."""
         return [
-            value if isinstance(value, float) else self._decide(value, 0.0).alpha
+            value if isinstance(value, float) else self._structural(value, 0.0).alpha_
             for value in self.task.alphas
         ]
 
@@ -88,69 +85,131 @@ class SeedWork:
         self, method: str, alpha: float, beta: float | None
     ) -> TrainingSet:
         """Return the training rows with the strengths of a method."""
-        task, (X, y) = self.task, self._take(self.rows)
-        n_classes, soft_labels = task.n_classes, None
+        X, y = self._take(self.rows)
+        n_classes, soft_labels = self.task.n_classes, None
         if beta is None:  # none and uniform
             strengths = np.full(len(y), alpha)
         else:
-            decision = self._decide(alpha, beta)
+            smoother = self._structural(alpha, beta)
+            decision, structure = smoother.decision_, smoother.structure_
             values, weights = decision.strengths, decision.weights
             if method == "reversed":
                 values = reversed_strengths(values, weights, n_classes=n_classes)
             elif method == "shuffled":
                 seed = self._shuffle_seed
                 values = shuffled_strengths(
-                    values, weights, n_classes=n_classes, random_state=seed
+                    values, weights, n_classes=n_classes, rng=seed
                 )
-            strengths = values[decision.region_labels(self._structure)]
-            if task.smoother.spread == "overlap":  # of the controls, too
-                smoother: StructuralSmoother = clone(task.smoother)
-                smoother.fit_structure(
-                    self._structure, decision, sample_strengths=strengths
-                )
+            strengths = values[decision.region_labels(structure)]
+            if smoother.spread == "overlap":  # of the controls, too
+                smoother.fit_structure(structure, decision, sample_strengths=strengths)
                 soft_labels = smoother.smooth_fitted(y)
         return TrainingSet(X, y, strengths, n_classes, self._fit_seed, soft_labels)
 
-    def __call__(self, method: str, alpha: float, beta: float | None) -> Record:
-        """Train one model, and measure it on validation and test rows."""
+    def run(self, method: str, alpha: float, beta: float | None) -> Record:
+        """Train and test a model without smoothing, or with strengths of a method."""
         started = time.perf_counter()
-        rows = self.training_set(method, alpha, beta)
+        key = {"seed": self.seed, "method": method, "alpha": alpha, "beta": beta}
+        return key | self._test_model(self.training_set(method, alpha, beta), started)
+
+    def run_arm(self, arm: Arm) -> Record:
+        """Train and test a model with the strengths of an arm."""
+        started = time.perf_counter()
+        X, y = self._take(self.rows)
+        measured = self._measured_outputs if arm.out_of_fold else self._measured
+        fitted = measured.fitted(self._seeded(arm.smoother))
+        soft = fitted.smooth_fitted(y) if fitted.spread == "overlap" else None
+        strengths, n_classes = fitted.sample_strengths_, self.task.n_classes
+        rows = TrainingSet(X, y, strengths, n_classes, self._fit_seed, soft)
+        return {
+            "seed": self.seed,
+            "method": arm.name,
+            "alpha": fitted.alpha_,
+            "beta": fitted.beta_,
+            "arm": describe_arm(arm),
+            **self._test_model(rows, started),
+        }
+
+    def _test_model(self, rows: TrainingSet, started: float) -> Record:
+        """Train one model, and measure it on validation and test rows."""
+        validation = self._take(self._validation)
         test = self.task.test or self._take(self._test)
         # One thread for BLAS, because its sums depend on the number of threads.
         with threadpool_limits(1, "blas"):
             predict = self.task.train(rows)
-            validation = self._measure(predict, self._take(self._validation))
-            tested = self._measure(predict, test)
+            found = measure(
+                (validation[1], self._probabilities(predict, validation)),
+                (test[1], self._probabilities(predict, test)),
+            )
         low, high = float(rows.strengths.min()), float(rows.strengths.max())
         return {
-            "seed": self.seed,
-            "method": method,
-            "alpha": alpha,
-            "beta": beta,
             "mean_strength": float(rows.strengths.mean()),
             "strength_range": [low, high],
             "spread": "even" if rows.soft_labels is None else "overlap",
             "n_train": len(rows.y),
-            "n_validation": len(self._validation),
+            "n_validation": len(validation[1]),
             "n_test": len(test[1]),
-            "validation": validation,
-            "test": tested,
+            **found,
             "seconds": round(time.perf_counter() - started, 3),
         }
+
+    def _structural(self, alpha: float | str, beta: float | str) -> StructuralSmoother:
+        smoother = self._seeded(self.task.smoother)
+        return self._measured.fitted(smoother.set_params(alpha=alpha, beta=beta))
+
+    def _seeded(self, smoother: StructuralSmoother) -> StructuralSmoother:
+        copy: StructuralSmoother = clone(smoother)
+        copy.set_params(random_state=self._fit_seed)
+        return copy
+
+    @cached_property  # not needed if all runs are finished
+    def _measured(self) -> MeasuredRows:
+        own = [arm.smoother for arm in self.task.arms if not arm.out_of_fold]
+        smoothers = [self._seeded(smoother) for smoother in (self.task.smoother, *own)]
+        return MeasuredRows(*self._take(self.rows), smoothers)
+
+    @cached_property
+    def _measured_outputs(self) -> MeasuredRows:
+        """What a first model says of each row, trained without it nor smoothing."""
+        (X, y), task = self._take(self.rows), self.task
+        groups = None if task.groups is None else task.groups[self.rows]
+        folds: Any = StratifiedKFold if groups is None else StratifiedGroupKFold
+        n_folds = max(2, min(N_FOLDS, int(np.bincount(y).min())))
+        splitter = folds(n_folds, shuffle=True, random_state=self._fit_seed)
+        found = np.empty((len(y), task.n_classes))
+        with threadpool_limits(1, "blas"):
+            for known, others in splitter.split(y, y, groups):
+                if len(np.unique(y[known])) < task.n_classes:
+                    raise InvalidInputError(
+                        "the arm out-of-fold needs all classes in every fold of the "
+                        "training rows; some class has too few rows or groups"
+                    )
+                rows = _safe_indexing(X, known), y[known], np.zeros(len(known))
+                predict = task.train(TrainingSet(*rows, task.n_classes, self._fit_seed))
+                others_rows = _safe_indexing(X, others), y[others]
+                found[others] = self._probabilities(predict, others_rows)
+        logs = np.log(np.maximum(found, LEAST_PROBABILITY))
+        smoothers = [self._seeded(a.smoother) for a in task.arms if a.out_of_fold]
+        return MeasuredRows(logs, y, smoothers)
 
     def _take(self, rows: NDArray[np.int64] | None) -> Rows:
         return _safe_indexing(self.task.X, rows), self.task.y[rows]
 
-    def _measure(self, predict: Predictor, rows: Rows) -> dict[str, float]:
-        """Return the metrics of a model on some rows."""
+    def _probabilities(self, predict: Predictor, rows: Rows) -> NDArray[np.float64]:
         probabilities = np.asarray(predict(rows[0]))
-        expected = (len(rows[0]), self.task.n_classes)
+        expected = (len(rows[1]), self.task.n_classes)
         if probabilities.shape != expected:
             raise InvalidInputError(
                 f"classifier must predict {expected[1]} probabilities for each of "
                 f"{expected[0]} rows, got shape {probabilities.shape}"
             )
-        return evaluate(rows[1], probabilities)
+        return probabilities
+
+
+def describe_arm(arm: Arm) -> str:
+    """Return text that tells an arm from others of the same name."""
+    text = describe(clone(arm.smoother).set_params(random_state=0))
+    return f"out-of-fold {text}" if arm.out_of_fold else text
 
 
 def _split(

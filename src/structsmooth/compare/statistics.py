@@ -83,12 +83,11 @@ def paired_difference(
     mean, base = float(difference.mean()), float(reference_values.mean())
     if not difference.any():
         half = 0.0
-    elif not np.ptp(difference):
+    elif n < 2 or not np.ptp(difference):
         half = float("inf")  # counts may be equal on a few seeds: no evidence
     else:
         quantile = stats.t.ppf(1.0 - (1.0 - confidence) / (2.0 * n_intervals), n - 1)
-        error = difference.std(ddof=1) * np.sqrt(1.0 / n + test_ratio)
-        half = float(quantile * error)
+        half = float(quantile * corrected_error(difference, test_ratio))
     return Difference(
         metric=metric,
         method=method,
@@ -101,6 +100,11 @@ def paired_difference(
         n_higher=int((difference > 0.0).sum()),
         n_seeds=n,
     )
+
+
+def corrected_error(difference: NDArray[np.float64], test_ratio: float) -> float:
+    """Return the standard error of a mean difference over splits that share rows."""
+    return float(difference.std(ddof=1) * np.sqrt(1.0 / len(difference) + test_ratio))
 
 
 def describe_pair(differences: Sequence[Difference]) -> str:

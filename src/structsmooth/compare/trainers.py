@@ -3,7 +3,8 @@
 Strengths of 0 and strengths of nearly 0 must give the same model. Otherwise a
 comparison would credit smoothing with an effect of the way it is done. Therefore all
 strengths copy the same number of rows, the earlier steps of a pipeline see the original
-rows, and trees, which count rows whatever their weights, are fitted to soft labels.
+rows, and logistic regressions, and trees, which count rows whatever their weights, are
+fitted to soft labels.
 """
 
 from __future__ import annotations
@@ -25,12 +26,13 @@ from sklearn.preprocessing import StandardScaler
 
 from structsmooth.boosting.arguments import import_library
 from structsmooth.boosting.fit import fit_smoothed, library_of
-from structsmooth.classifier import (
-    SmoothedClassifier,
+from structsmooth.classifier import SmoothedClassifier
+from structsmooth.classifier.expand import (
     check_takes_weights,
     fit_expanded,
     fit_head,
 )
+from structsmooth.classifier.logistic import takes_soft_labels
 from structsmooth.encode.encoder import TableEncoder
 from structsmooth.errors import InvalidInputError
 from structsmooth.labels.forms import smooth_labels
@@ -215,6 +217,15 @@ def describe(thing: Any) -> str:
     if isinstance(thing, np.ndarray):
         return f"array({thing.tolist()!r})"
     return repr(thing)
+
+
+def describe_training(classifier: Any) -> str:
+    """Return the same of a classifier, and how it learns if that is not by copies."""
+    last = make_learner("logistic") if classifier is None else classifier
+    while isinstance(last, Pipeline):
+        last = last.steps[-1][1]
+    how = ", fitted to soft labels" if takes_soft_labels(last) else ""
+    return describe(classifier) + how
 
 
 def check_is_named(classifier: Any) -> None:

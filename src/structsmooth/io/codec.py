@@ -1,13 +1,11 @@
-"""Everything that is saved or sent, as arrays by name, and files of such arrays."""
+"""Everything that is saved or sent, as arrays by name."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import zipfile
 from collections.abc import Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -28,8 +26,6 @@ from structsmooth.structure import Structure
 Arrays = dict[str, NDArray[Any]]
 Fields = TypeVar("Fields")
 
-# Larger arrays, in bytes, are not compressed: that would take longer than it saves.
-LARGEST_COMPRESSED = 10**7
 # Fields of BayesErrorBounds that are stacked over the clusters as they are.
 _STACKED = [
     field.name
@@ -37,35 +33,7 @@ _STACKED = [
     if field.name not in ("crossing_pairs", "crossing_counts")
 ]
 DECIDED = ("alpha", "beta", "bias", "uniform_bias")
-
-
-def write_arrays(
-    path: Path, arrays: Arrays, others: dict[str, bytes] | None = None
-) -> None:
-    """Write an npz file with other entries first, always the same bytes."""
-    with zipfile.ZipFile(path, "w") as bundle:
-        for name, content in (others or {}).items():
-            bundle.writestr(_zip_entry(name, len(content)), content)
-        for name, array in arrays.items():
-            # Streamed, because an array can be a memory map larger than memory.
-            values = np.asarray(array)
-            entry = _zip_entry(f"{name}.npy", values.nbytes)
-            with bundle.open(entry, "w", force_zip64=True) as stream:
-                np.lib.format.write_array(stream, values, allow_pickle=False)
-
-
-def _zip_entry(name: str, n_bytes: int) -> zipfile.ZipInfo:
-    # A fixed date, so that the same arrays make the same file.
-    entry = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
-    if n_bytes <= LARGEST_COMPRESSED:
-        entry.compress_type = zipfile.ZIP_DEFLATED
-    return entry
-
-
-def read_arrays(path: Path) -> dict[str, Any]:
-    """Return the arrays of an npz file by name, and its other entries as bytes."""
-    with np.load(path, allow_pickle=False) as bundle:
-        return {name: bundle[name] for name in bundle.files}
+OF_DECISION = (*DECIDED, "shrink", "is_of_samples", "strengths", "bayes_error")
 
 
 def arrays_to_lists(arrays: Arrays) -> dict[str, Any]:
@@ -82,6 +50,30 @@ def arrays_from_lists(lists: dict[str, Any]) -> Arrays:
         name: np.array(values, dtype=dtype).reshape(shape)
         for name, (dtype, shape, values) in lists.items()
     }
+
+
+def saved_names() -> frozenset[str]:
+    """Return the names of all arrays that a saved smoother may have."""
+    kinds: dict[str, tuple[Any, ...]] = {
+        "reduction_": (LinearReduction,),
+        "assigner_": (NearestCenter, GaussianAssigner),
+        "bounds_": (BayesErrorBounds,),
+        "points_": (Points,),
+        "suspects_": (Suspects,),
+        "encoding_": (Column,),
+    }
+    fields = {
+        prefix + field.name
+        for prefix, some in kinds.items()
+        for kind in some
+        for field in dataclasses.fields(kind)
+    }
+    others = """n_features feature_names classes classes_are_objects
+        region_labels region_centers region_of_cluster region_n_merged
+        bounds_pairs bounds_counts bounds_n_pairs encoding_n_levels
+        points_reliability strengths_ sample_strengths"""
+    given = {f"given_{field}" for field in Place._fields}
+    return frozenset({*fields, *others.split(), *given, *OF_DECISION})
 
 
 def structure_to_arrays(structure: Structure) -> Arrays:
@@ -120,6 +112,8 @@ def structure_from_arrays(arrays: Arrays) -> Structure:
         given = Place(*(arrays[f"given_{field}"] for field in Place._fields))
     if "suspects_rows" in arrays:
         numbered = fields_from_arrays(Suspects, arrays, "suspects_")
+        if not (np.asarray(numbered.likely) >= 0).all():
+            raise ValueError("suspects have classes that do not exist")
         suspects = dataclasses.replace(numbered, likely=classes[numbered.likely])
     return Structure(
         classes=classes,
@@ -183,8 +177,7 @@ def texts_from_array(array: NDArray[np.uint8]) -> list[str]:
 
 def decision_to_arrays(decision: Decision) -> Arrays:
     """Return what does not follow from the structure, as arrays."""
-    names = (*DECIDED, "shrink", "is_of_samples", "strengths", "bayes_error")
-    return {name: np.asarray(getattr(decision, name)) for name in names}
+    return {name: np.asarray(getattr(decision, name)) for name in OF_DECISION}
 
 
 def decision_from_arrays(arrays: Arrays, structure: Structure) -> Decision:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from structsmooth.errors import InvalidInputError
+from structsmooth.support.deprecation import take_renamed
 from structsmooth.support.validation import check_codes, check_integer, check_strengths
 
 
@@ -80,9 +81,10 @@ def flip_labels(
     y: ArrayLike,
     strengths: ArrayLike,
     n_classes: int,
-    random_state: int | np.random.Generator | None = None,
+    rng: int | np.random.Generator | None = None,
     *,
     spread: ArrayLike | None = None,
+    random_state: int | np.random.Generator | None = None,
 ) -> NDArray[np.int64]:
     """Return hard labels whose expectation is the soft label (DisturbLabel).
 
@@ -94,8 +96,13 @@ def flip_labels(
     ----------
     y, strengths, n_classes, spread
         As for `smooth_labels`.
+    rng : int, Generator or None
+        Seed, or the generator to draw from.
     random_state : int, Generator or None
-        Seed.
+        Former name of ``rng``.
+
+        .. deprecated:: 0.2
+           Use ``rng``; ``random_state`` will be removed in version 0.4.
 
     Examples
     --------
@@ -106,7 +113,8 @@ def flip_labels(
     n_classes = check_integer(n_classes, "n_classes", 2)
     coded = check_codes(y, n_classes)
     values = check_strengths(strengths, len(coded))
-    generator = np.random.default_rng(random_state)
+    given = take_renamed("rng", rng, "random_state", random_state, removed_in="0.4")
+    generator = np.random.default_rng(given)
     flips = generator.random(len(coded)) < values
     if spread is None:
         step = generator.integers(1, n_classes, size=len(coded))

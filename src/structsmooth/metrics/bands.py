@@ -46,7 +46,7 @@ def risk_band(
     """
     level = check_share(level, "level")
     ranked = [ranked_errors(*run, labels=labels) for run in runs]
-    curves = np.array([_risk_at(coverage, *run) for run in ranked])
+    curves = np.array([risks_at(coverage, *run) for run in ranked])
     risk = curves.mean(axis=0)
     if len(ranked) > 1:
         quantile = stdtrit(len(ranked) - 1, (1.0 + level) / 2.0)
@@ -64,7 +64,7 @@ def risk_band(
     return RiskBand(n_samples, risk, low, high, float(np.mean(areas)))
 
 
-def _risk_at(
+def risks_at(
     coverage: NDArray[np.float64], keys: NDArray[Any], wrong: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
     """Return the risk at each coverage; below one sample, that of the first."""
@@ -94,5 +94,5 @@ def _resampled(
     risks = np.empty((N_RESAMPLES, len(coverage)))
     for number in range(N_RESAMPLES):
         rows = generator.integers(0, len(keys), len(keys))
-        risks[number] = _risk_at(coverage, keys[rows], wrong[rows])
+        risks[number] = risks_at(coverage, keys[rows], wrong[rows])
     return risks

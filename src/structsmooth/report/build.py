@@ -248,7 +248,10 @@ def _suspects(smoother: StructuralSmoother, view: View) -> tuple[dict[str, Any],
             "cluster": int(smoother.cluster_labels_[row]),
             "label": int(view.suspect_classes[i]),
             "likely": int(likely[i]),
-            "agreement": round(float(found.agreement[i]), 4),
+            "score": None
+            if found.scores is None
+            else round(float(found.scores[row]), 4),
+            "reason": found.reason(i),
             "picture": _picture(view, view.picture_of_suspect[i]),
             "values": _values(view, len(view.ambiguous) + i),
         }

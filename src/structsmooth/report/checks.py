@@ -235,12 +235,12 @@ def _rare_classes(smoother: StructuralSmoother, names: Sequence[str]) -> Answer:
 def _suspects(smoother: StructuralSmoother) -> Answer:
     suspects, n_rows = smoother.suspects_, smoother.bayes_error_bounds_.n_samples
     if not suspects:
-        return PASS, "No label differs from nearly all of its neighbors."
+        return PASS, "No label looks like a mistake."
     look = "looks like a mistake" if len(suspects) == 1 else "look like mistakes"
     found = (
         f"{plural(len(suspects), 'label')} of {number(n_rows)} "
-        f"({percent(len(suspects) / n_rows)}) {look}: nearly all neighbors have "
-        "another label. "
+        f"({percent(len(suspects) / n_rows)}) {look}: neighbors and the shapes of "
+        "classes speak for another one. "
     )
     if len(suspects) == 1:
         return (

@@ -64,7 +64,7 @@ def _fit_again(smoother: StructuralSmoother, words: list[str]) -> Snippet:
 
 def _compare(words: list[str]) -> Snippet:
     title = "Measure on held-out rows whether smoothing helps"
-    shared = _shared(words)
+    shared = shared_words(words)
     if shared:
         return _shell(title, "compare", *shared)
     return _python(
@@ -76,7 +76,7 @@ def _compare(words: list[str]) -> Snippet:
     )
 
 
-def _shared(words: list[str]) -> list[str]:
+def shared_words(words: list[str]) -> list[str]:
     """Return what the commands ``fit`` and ``compare`` share, the data file first."""
     files, options = [], []
     rest = iter(words)

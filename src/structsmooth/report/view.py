@@ -6,7 +6,7 @@ A fitted smoother does not keep the data, so ``structsmooth fit`` stores a view 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.bayes_error.neighborhoods import NOBODY
+from structsmooth.io.archive import read_arrays, write_arrays
 from structsmooth.io.atomic import reading, written_beside
-from structsmooth.io.codec import (
-    fields_from_arrays,
-    fields_to_arrays,
-    read_arrays,
-    write_arrays,
-)
+from structsmooth.io.codec import fields_from_arrays, fields_to_arrays
 from structsmooth.report.conditions import Conditions
 from structsmooth.report.values import Values
 
@@ -80,12 +76,18 @@ def save_view(view: View, path: Path) -> None:
         write_arrays(temporary, arrays)
 
 
+def saved_names() -> frozenset[str]:
+    """Return the names of all arrays that the file of a view may have."""
+    parts = [("", View), *((f"{name}_", kind) for name, kind in PARTS.items())]
+    return frozenset(p + field.name for p, kind in parts for field in fields(kind))
+
+
 def load_view(path: Path, n_classes: int, n_clusters: int) -> View | None:
     """Read a view; None if there is none, or only one of an earlier version."""
     if not path.exists():
         return None
     with reading(path):
-        arrays = read_arrays(path)
+        arrays = read_arrays(path, saved_names())
         if "ambiguity_around" not in arrays:  # written before rows were ranked by it
             return None
         nothing = np.zeros(0, dtype=np.int64)

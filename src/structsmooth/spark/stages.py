@@ -123,8 +123,6 @@ def _type_of(dataset: DataFrame, column: str, name: str) -> Any:
 class FrameMoments:
     """The `Moments` of a DataFrame's column x, by MLlib."""
 
-    dtype = np.dtype(np.float64)
-
     def __init__(self, rows: DataFrame, n_rows: int) -> None:
         self._rows, self.n_rows = rows, n_rows
         self._summary = _summarize(rows)

@@ -24,6 +24,9 @@ from structsmooth.errors import InvalidInputError, InvalidParameterError
 from structsmooth.strengths.epsilon import USUAL_EPSILON, alpha_from_epsilon
 from structsmooth.support.validation import check_integer, check_real
 
+# Tilts beyond this, which a beta of twice as much makes, are counted from the level.
+LARGE_TILT = 8.0
+
 
 def solve_strengths(
     bayes_error: ArrayLike,
@@ -205,9 +208,24 @@ def shift_into_box(
     """
     cap = strength_cap(n_classes, mean)
     tilt = _compress_gaps(tilt, cap)
+    if np.abs(tilt).max() > LARGE_TILT:
+        # The digits of large tilts would swamp the mean. Regions far from the level are
+        # at a bound, and the others can be counted from the level.
+        tilt = tilt - tilt.min()
+        tilt = np.clip(_level(tilt, weights, mean, cap) + tilt, -cap, 2.0 * cap)
     free = mean + (tilt - float(weights @ tilt))
     if free.min() >= 0.0 and free.max() <= cap:
         return free
+    return np.asarray(np.clip(_level(tilt, weights, mean, cap) + tilt, 0.0, cap))
+
+
+def _level(
+    tilt: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    mean: float,
+    cap: float,
+) -> float:
+    """Return the level at which clip(level + tilt, 0, cap) has the weighted mean."""
     leaves_zero, meets_cap = -tilt, cap - tilt
     levels = np.sort(np.concatenate([leaves_zero, meets_cap]))
 
@@ -227,10 +245,9 @@ def shift_into_box(
     is_open = (center + tilt > 0.0) & ~capped
     open_weight = float(weights[is_open].sum())
     if open_weight == 0.0:  # a flat stretch: every level in it gives this mean
-        return np.asarray(np.clip(levels[low] + tilt, 0.0, cap))
+        return float(levels[low])
     rest = mean - cap * float(weights[capped].sum())
-    level = (rest - float(weights[is_open] @ tilt[is_open])) / open_weight
-    return np.asarray(np.clip(level + tilt, 0.0, cap))
+    return (rest - float(weights[is_open] @ tilt[is_open])) / open_weight
 
 
 def _compress_gaps(tilt: NDArray[np.float64], cap: float) -> NDArray[np.float64]:

@@ -11,12 +11,21 @@ class Stage:
     """One line of the progress display; any thread may advance it."""
 
     def __init__(self, bar: Any = None, task: Any = None) -> None:
-        self._bar, self._task = bar, task
+        self._bar, self._task, self._has_spoken = bar, task, False
 
     def advance(self) -> None:
         """Count one more step as done."""
         if self._bar is not None:
             self._bar.advance(self._task)
+
+    def say(self, text: str) -> None:
+        """Show some words after the bar; where bars do not move, once as a line."""
+        if self._bar is None:
+            return
+        if text and not self._bar.console.is_terminal and not self._has_spoken:
+            self._bar.console.print(text, highlight=False)
+            self._has_spoken = True
+        self._bar.update(self._task, words=text)
 
 
 class Progress:
@@ -33,6 +42,7 @@ class Progress:
                 progress.BarColumn(),
                 progress.MofNCompleteColumn(),
                 progress.TimeElapsedColumn(),
+                progress.TextColumn("{task.fields[words]}"),
                 console=Console(stderr=True),
             )
 
@@ -51,6 +61,6 @@ class Progress:
         if self._bar is None:
             yield Stage()
             return
-        task = self._bar.add_task(name, total=total)
+        task = self._bar.add_task(name, total=total, words="")
         yield Stage(self._bar, task)
-        self._bar.update(task, completed=total)
+        self._bar.update(task, completed=total, words="")

@@ -18,8 +18,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from structsmooth.errors import InvalidInputError, InvalidParameterError
-
-ONE_CLASS_EACH = "expected one class for each row"
+from structsmooth.support.objects import (
+    check_exact,
+    from_objects,
+    missing_labels,
+    several_labels,
+    unconverted,
+)
 
 
 def check_features(
@@ -33,15 +38,20 @@ def check_features(
 ) -> Any:
     """Return X as a two-dimensional float array (or CSR matrix) without NaN or inf.
 
+    Arrays are stored row by row, and sparse matrices in their canonical form, so that
+    sums are taken in the same order however X was stored.
+
     With an estimator, its ``n_features_in_`` and ``feature_names_in_`` are set
     (``reset=True``) or compared (``reset=False``), as everywhere in scikit-learn.
     ``first_row`` is the number of the first row if X is one piece of the data.
     """
     if not sp.issparse(X):
         _check_shape_and_kind(X)
+    check_exact(X.tocoo(copy=False).data if sp.issparse(X) else X)
     options: dict[str, Any] = {
         "accept_sparse": "csr" if accept_sparse else False,
         "dtype": [np.float64, np.float32],
+        "order": "C",
         "ensure_all_finite": False,  # _check_finite also says where
         "ensure_min_samples": min_rows,
     }
@@ -57,9 +67,14 @@ def check_features(
                 "structsmooth.TableEncoder makes numbers of a DataFrame"
             ) from None
         raise
-    if sp.issparse(X) and not X.has_canonical_format:
+    except OverflowError:
+        raise InvalidInputError(
+            "X has numbers beyond the range of floating-point numbers"
+        ) from None
+    if sp.issparse(X) and not (X.has_canonical_format and X.data.all()):
         X = X.copy()
         X.sum_duplicates()
+        X.eliminate_zeros()
     _check_finite(X, first_row)
     return X
 
@@ -129,7 +144,7 @@ def encode_labels(
             f"{name} has {len(y)} labels"
         )
     if y.dtype.kind == "O":
-        y = _from_objects(y, name)
+        y = from_objects(y, name)
     if y.dtype.kind == "S":
         y = y.astype(str)
     _check_no_fractions(y, name, "classes")
@@ -177,61 +192,25 @@ def _one_label_each(y: Any, name: str) -> NDArray[Any]:
     """Return y as an array, unless its rows have several labels."""
     try:
         array = y if sp.issparse(y) else np.asarray(y)
+        if isinstance(y, list | tuple) and array.ndim == 1:
+            array = unconverted(array, y)
     except ValueError:
-        raise _several_labels("rows of different lengths", name) from None
+        raise several_labels("rows of different lengths", name) from None
     if sp.issparse(y) or (array.ndim > 1 and array.size > len(array)):
-        raise _several_labels(f"shape {array.shape}", name)
+        raise several_labels(f"shape {array.shape}", name)
     return array
-
-
-def _several_labels(given: str, name: str) -> InvalidInputError:
-    return InvalidInputError(
-        f"{name} has {given}, several labels for a row (multi-label); "
-        f"{ONE_CLASS_EACH}, such as {name}.argmax(axis=1) of one-hot labels"
-    )
 
 
 def _check_no_fractions(y: NDArray[Any], name: str, expected: str) -> None:
     """Refuse numbers that are missing, and those of a regression."""
     if y.dtype.kind in "fcmM" and not np.isfinite(y).all():
-        raise _missing_labels(name)
+        raise missing_labels(name)
     if y.dtype.kind == "f" and (y != np.trunc(y)).any():
         raise InvalidInputError(
             f"Unknown label type: {name} holds fractions such as "
             f"{y[y != np.trunc(y)][0]:g}, expected {expected} (is it a regression "
             "target?)"
         )
-
-
-def _missing_labels(name: str) -> InvalidInputError:
-    return InvalidInputError(
-        f"{name} has missing labels (None, NaN or inf); {ONE_CLASS_EACH}"
-    )
-
-
-def _from_objects(y: NDArray[Any], name: str) -> NDArray[Any]:
-    """Return labels that are Python objects as an array of one type."""
-    labels = y.tolist()
-    if any(_is_missing(label) for label in labels):
-        raise _missing_labels(name)
-    kinds = {type(label) for label in labels}
-    several = kinds & {list, tuple, set, frozenset, np.ndarray}
-    if several:
-        raise _several_labels(f"rows of type {several.pop().__name__}", name)
-    if all(issubclass(kind, numbers.Number | np.bool_) for kind in kinds):
-        return np.array(labels)
-    if len(kinds) > 1:
-        names = ", ".join(sorted(kind.__name__ for kind in kinds))
-        raise InvalidInputError(
-            f"{name} mixes labels of different types ({names}); expected one type"
-        )
-    return np.array([bytes(v).decode() for v in labels]) if kinds == {bytes} else y
-
-
-def _is_missing(label: Any) -> bool:
-    if label is None or type(label).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(label, float) and math.isnan(label)
 
 
 def check_label_structure(classes: NDArray[Any], class_counts: NDArray[Any]) -> None:
@@ -256,7 +235,7 @@ def check_codes(y: ArrayLike, n_classes: int, advice: str = "") -> NDArray[np.in
             f"y must be one-dimensional, got an array of shape {coded.shape}"
         )
     if coded.dtype.kind == "O":
-        coded = _from_objects(coded, "y")
+        coded = from_objects(coded, "y")
     numbered = f"class numbers 0 to {n_classes - 1}"
     _check_no_fractions(coded, "y", numbered)
     expected = f"y must hold {numbered}"

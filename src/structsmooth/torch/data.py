@@ -29,6 +29,9 @@ class SmoothedDataset(Dataset[Any]):
         Strength of each item in order, such as a smoother's ``sample_strengths_``.
         If the smoother was fitted on only a part of the data, wrap that part:
         ``SmoothedDataset(Subset(dataset, rows), strengths)``.
+    sample_weight : array-like of shape (n,), optional
+        Weight of each item, such as `Suspects.sample_weight` returns. It follows the
+        strength in tuples, and is ``"sample_weight"`` in mappings.
 
     Examples
     --------
@@ -42,7 +45,9 @@ class SmoothedDataset(Dataset[Any]):
     tensor([0, 1, 1]) tensor([0.0000, 0.2000, 0.4000])
     """
 
-    def __init__(self, dataset: Dataset[Any], strengths: Any) -> None:
+    def __init__(
+        self, dataset: Dataset[Any], strengths: Any, sample_weight: Any = None
+    ) -> None:
         n_items = len(dataset)  # type: ignore[arg-type]
         values = as_tensor(strengths, "strengths")
         if values.ndim == 0:
@@ -55,13 +60,21 @@ class SmoothedDataset(Dataset[Any]):
         check_strengths(values, "strengths")
         self.dataset = dataset
         self.strengths = values.detach().to("cpu", torch.float32, copy=True)
+        self.sample_weight = _check_weights(sample_weight, n_items)
 
     def __len__(self) -> int:
         return len(self.strengths)
 
     def __getitem__(self, index: Any) -> Any:
         """Return an item with its strength at the end, or under ``"strength"``."""
-        return _add(self.dataset[index], self.strengths[index])
+        return _add(self.dataset[index], self._extras(index))
+
+    def _extras(self, index: Any) -> dict[str, Tensor]:
+        """Return what items get in addition, by name."""
+        extras = {"strength": self.strengths[index]}
+        if self.sample_weight is not None:
+            extras["sample_weight"] = self.sample_weight[index]
+        return extras
 
     @property
     def __getitems__(self) -> Callable[[Sequence[int]], list[Any]]:
@@ -71,26 +84,40 @@ class SmoothedDataset(Dataset[Any]):
             raise AttributeError(f"{type(self.dataset).__name__} has no __getitems__")
 
         def fetch_with_strengths(indices: Sequence[int]) -> list[Any]:
-            strengths = self.strengths[torch.as_tensor(indices)]
             return [
-                _add(item, strength)
-                for item, strength in zip(fetch(indices), strengths, strict=True)
+                _add(item, self._extras(index))
+                for item, index in zip(fetch(indices), indices, strict=True)
             ]
 
         return fetch_with_strengths
 
 
-def _add(item: Any, strength: Tensor) -> Any:
+def _check_weights(sample_weight: Any, n_items: int) -> Tensor | None:
+    if sample_weight is None:
+        return None
+    weights = as_tensor(sample_weight, "sample_weight")
+    if weights.shape != (n_items,):
+        raise InvalidInputError(
+            f"sample_weight must have one value for each of the {n_items} items of the "
+            f"data set, got shape {tuple(weights.shape)}"
+        )
+    if not bool((weights >= 0).all()):  # NaN is not
+        raise InvalidInputError("sample_weight must not be negative or NaN")
+    return weights.detach().to("cpu", torch.float32, copy=True)
+
+
+def _add(item: Any, extras: dict[str, Tensor]) -> Any:
     if isinstance(item, Mapping):
-        if "strength" in item:
-            raise InvalidInputError(
-                "items of dataset must not have the key 'strength' already"
-            )
-        return {**item, "strength": strength}
+        for name in extras:
+            if name in item:
+                raise InvalidInputError(
+                    f"items of dataset must not have the key '{name}' already"
+                )
+        return {**item, **extras}
     if isinstance(item, list):
-        return [*item, strength]
+        return [*item, *extras.values()]
     if isinstance(item, tuple):
-        return (*item, strength)
+        return (*item, *extras.values())
     raise InvalidInputError(
         "items of dataset must be tuples, lists or mappings, such as (x, y), got "
         f"{type(item).__name__}"

@@ -90,7 +90,8 @@ if (data.suspects.length) {
 
   function card(row) {
     const item = cardOf(row, make("div", { class: "likely" }, `looks like “${className(row.likely)}”`));
-    item.append(make("div", { class: "near" }, `${percent(row.agreement, 0)} of its neighbors have that label`), ...valuesOf(row));
+    if (row.score !== null) item.append(make("div", { class: "near" }, `wrong with probability ${row.score.toFixed(2)}`));
+    item.append(make("div", { class: "near" }, row.reason), ...valuesOf(row));
     return item;
   }
   list.append(...data.suspects.slice(0, most).map(card));

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import minimize
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -184,3 +185,44 @@ def test_wrong_parts_are_refused(overlapping, model, message):
 def test_weights_of_the_wrong_length_are_refused(overlapping):
     with pytest.raises(ValueError, match=r"sample_weight.* expected \(400,\)"):
         SmoothedClassifier().fit(*overlapping, sample_weight=[1.0, 2.0])
+
+
+class Recorder(ClassifierMixin, BaseEstimator):
+    """Remembers the rows and weights that it was trained with."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.classes_, self.X_, self.weights_ = np.unique(y), X, sample_weight
+        return self
+
+    def predict(self, X):
+        return np.repeat(self.classes_[:1], len(X))
+
+
+@pytest.mark.parametrize("how", ["keep", "weigh", "drop"])
+def test_suspects_can_be_weighed_or_dropped(how):
+    X = np.concatenate([np.arange(100.0), 1e3 + np.arange(100.0)])[:, None]
+    y = np.repeat([0, 1], 100)
+    y[[10, 150]] = 1 - y[[10, 150]]
+    smoother = StructuralSmoother(random_state=0, n_clusters=2)
+    model = SmoothedClassifier(Recorder(), smoother, suspects=how)
+    given = np.where(np.arange(200) < 180, 1, 2)
+    model.fit(X, y, sample_weight=given)
+    inner = model.estimator_
+    total = np.bincount(
+        np.searchsorted(X[:, 0], inner.X_[:, 0]), inner.weights_, minlength=200
+    )
+    expected = given.astype(float)
+    if how == "keep":
+        assert model.smoother_.suspects_ is None
+    else:
+        assert sorted(model.smoother_.suspects_.rows.tolist()) == [10, 150]
+        scores = model.smoother_.suspects_.scores
+        expected *= (
+            1.0 - scores if how == "weigh" else ~np.isin(np.arange(200), [10, 150])
+        )
+    np.testing.assert_allclose(total, expected, atol=1e-12)
+
+
+def test_other_ways_with_suspects_are_refused(overlapping):
+    with pytest.raises(InvalidInputError, match="suspects must be"):
+        SmoothedClassifier(suspects="remove").fit(*overlapping)

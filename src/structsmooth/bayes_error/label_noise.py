@@ -1,0 +1,159 @@
+"""A model of labels of which some are wrong, fitted to evidence for each class.
+
+The true class of a row has probabilities ``s``, a softmax of the evidence with weights
+that all classes share, and a label is changed with a rate that depends on the true
+class. Where classes overlap, ``s`` is spread over several of them, and a label of any
+of them is no surprise. A wrong label is one for which ``s`` has nearly nothing. What
+tells the two apart is how often that happens: the labels of an overlap follow ``s``,
+while wrong labels come with the same rate wherever ``s`` is near 0. Both, weights and
+rates, are those of the largest likelihood, found by expectation and maximization.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, log_softmax, logsumexp, softmax
+
+F64 = NDArray[np.float64]
+I64 = NDArray[np.int64]
+
+# The rates before anything is seen: one wrong label in 50 rows, a class's rate as far
+# from the mean as half of what its own rows say, two labels changed to each class.
+FIRST_WRONG, FIRST_ROWS = 1.0, 50.0
+OWN_SHARE = 0.5
+FIRST_CHANGES = 2.0
+# Half of the labels of a class may be wrong; more would name the class differently.
+LARGEST_RATE = 0.5
+# The search starts from many wrong labels: from few, wrong ones pass for overlap.
+START_RATE = 0.2
+MOST_STEPS, NEAR_ENOUGH = 150, 1e-4
+# Weights are drawn to 0, those of tails to 1, by normal distributions of variance 10.
+PENALTY = 0.1
+# Where small probabilities end and tiny ones begin, and where these end, as logarithms.
+SMALL, TINY = -4.0, -20.0
+
+
+@dataclass(frozen=True, eq=False)
+class LabelNoise:
+    """How evidence is weighed, and how labels are changed.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (p,)
+        Of each kind of evidence.
+    tails : ndarray of shape (2,)
+        Of the logarithms of the resulting probabilities, small and tiny ones.
+    changes : ndarray of shape (K, K)
+        Probability of each label (column), given the true class (row).
+    """
+
+    weights: F64
+    tails: F64
+    changes: F64
+
+    def judge(self, evidence: F64, coded: I64) -> tuple[F64, I64]:
+        """Return the log odds that labels are wrong, and the likely other class."""
+        parts = small_and_tiny(evidence @ self.weights)
+        joint = log_softmax(parts @ self.tails, axis=1)
+        joint += np.log(self.changes[:, coded].T)
+        at = np.arange(len(coded))
+        right = joint[at, coded]
+        joint[at, coded] = -np.inf
+        return logsumexp(joint, axis=1) - right, joint.argmax(axis=1)
+
+
+def fit_label_noise(evidence: F64, coded: I64) -> LabelNoise:
+    """Fit the model to evidence of shape (m, K, p) and the labels as they are.
+
+    Evidence is often weaker or stronger than it says where it is strong, so the tails
+    of the probabilities are fitted once more on their own.
+    """
+    weights, _ = _fit(evidence, coded)
+    tails, changes = _fit(small_and_tiny(evidence @ weights), coded, usual=1.0)
+    return LabelNoise(weights, tails, changes)
+
+
+def small_and_tiny(logs: F64) -> F64:
+    """Return logarithms of probabilities in two parts, of shape (m, K, 2).
+
+    Models differ in how small their smallest probabilities are: a forest says 0 where
+    a regression says 1e-9. So the two parts get weights of their own.
+    """
+    logs = logs - logs.max(axis=1, keepdims=True)
+    tiny = np.clip(logs - SMALL, TINY - SMALL, 0.0)
+    return np.stack([np.maximum(logs, SMALL), tiny], axis=2)
+
+
+def _fit(evidence: F64, coded: I64, usual: float = 0.0) -> tuple[F64, F64]:
+    """Return weights of the evidence, and how labels are changed."""
+    _, n_classes, n_kinds = evidence.shape
+    flat = evidence.reshape(-1, n_kinds)
+    weights = np.full(n_kinds, usual or 1.0 / n_kinds)
+    even = (1.0 - np.eye(n_classes)) / (n_classes - 1)
+    changes = _changes(np.full(n_classes, START_RATE), even)
+    for step in range(MOST_STEPS):
+        before = weights, changes
+        true = softmax((flat @ weights).reshape(-1, n_classes), axis=1)
+        true *= changes[:, coded].T
+        true /= true.sum(axis=1, keepdims=True)
+        changes = _rates(true, coded, even)
+        for _ in range(3 if step == 0 else 1):
+            weights = _newton(evidence, flat, true, weights, usual)
+        moved = [
+            np.abs(now - then).max()
+            for now, then in zip((weights, changes), before, strict=True)
+        ]
+        if max(moved) < NEAR_ENOUGH:
+            break
+    return weights, changes
+
+
+def wrong_probability(log_odds: F64) -> F64:
+    """Return probabilities from log odds."""
+    probability: F64 = expit(log_odds)
+    return probability
+
+
+def _changes(rates: F64, where: F64) -> F64:
+    """Return the probability of each label given each true class."""
+    return np.asarray(rates[:, None] * where + np.diag(1.0 - rates))
+
+
+def _rates(true: F64, coded: I64, even: F64) -> F64:
+    """Return how labels are changed, from the probabilities of the true classes."""
+    n_classes = len(even)
+    counts = np.stack(
+        [np.bincount(coded, true[:, c], minlength=n_classes) for c in range(n_classes)]
+    )
+    n_true, n_right = counts.sum(axis=1), np.diag(counts)
+    wrong = counts * (1.0 - np.eye(n_classes))
+    n_wrong = wrong.sum(axis=1)
+    mean = (n_wrong.sum() + FIRST_WRONG) / (n_true.sum() + FIRST_WRONG + FIRST_ROWS)
+    own = n_wrong / np.maximum(n_wrong + n_right, 1e-12)
+    rates = np.minimum(OWN_SHARE * own + (1.0 - OWN_SHARE) * mean, LARGEST_RATE)
+    first = FIRST_CHANGES * (n_classes - 1) * even
+    where = (wrong + first) / (n_wrong + FIRST_CHANGES * (n_classes - 1))[:, None]
+    return _changes(rates, where)
+
+
+def _newton(evidence: F64, flat: F64, true: F64, weights: F64, usual: float) -> F64:
+    """Return weights that fit the probabilities of the true classes better.
+
+    No weight is negative, so that a neighbor with the same label never makes a label
+    more suspicious. Without that, few wrong labels look as if it did: the row itself
+    has no such neighbor, and the rows around it have one.
+    """
+    n_kinds = len(weights)
+    now = softmax((flat @ weights).reshape(true.shape), axis=1)
+    slope = flat.T @ (true - now).ravel() - PENALTY * (weights - usual)
+    means = np.einsum("mk,mkp->mp", now, evidence)
+    bend = flat.T @ (flat * now.reshape(-1, 1)) - means.T @ means
+    bend += PENALTY * np.eye(n_kinds)
+    # Weights at 0 that would fall below it stay there.
+    free = (weights > 0.0) | (slope > 0.0)
+    moved = weights.copy()
+    moved[free] += np.linalg.solve(bend[np.ix_(free, free)], slope[free])
+    return np.maximum(moved, 0.0)

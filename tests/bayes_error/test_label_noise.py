@@ -1,0 +1,93 @@
+"""A model of labels of which some are wrong."""
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp, softmax
+
+from structsmooth.bayes_error.label_noise import (
+    LabelNoise,
+    fit_label_noise,
+    small_and_tiny,
+)
+
+
+def test_odds_by_the_rule_of_bayes():
+    # Probabilities of the true class 0.9 and 0.1; of class 0, 20 % are changed, and of
+    # class 1, 5 %.
+    evidence = np.log([[[0.9], [0.1]]])
+    model = LabelNoise(np.ones(1), np.ones(2), np.array([[0.8, 0.2], [0.05, 0.95]]))
+    for label, right, wrong in ((0, 0.9 * 0.8, 0.1 * 0.05), (1, 0.1 * 0.95, 0.9 * 0.2)):
+        odds, other = model.judge(evidence, np.array([label]))
+        assert odds[0] == pytest.approx(np.log(wrong / right))
+        assert other[0] == 1 - label
+
+
+def test_probabilities_in_two_parts_add_up():
+    logs = np.log([[0.7, 0.3 - 1e-5, 1e-5], [1.0, 1e-300, 1e-12]])
+    parts = small_and_tiny(logs)
+    assert parts.shape == (2, 3, 2)
+    differences = logs - logs.max(axis=1, keepdims=True)
+    np.testing.assert_allclose(parts.sum(axis=2), np.maximum(differences, -20.0))
+    assert parts[..., 0].min() == -4.0
+
+
+def draw(rng, n, rates):
+    """Evidence of three classes, and labels of which some are changed."""
+    logits = 3.0 * rng.normal(size=(n, 3))
+    true = (rng.uniform(size=(n, 1)) > softmax(logits, axis=1).cumsum(axis=1)).sum(
+        axis=1
+    )
+    wrong = rng.uniform(size=n) < np.asarray(rates)[true]
+    labels = np.where(wrong, (true + rng.integers(1, 3, size=n)) % 3, true)
+    useless = rng.normal(size=(n, 3))
+    return np.stack([0.5 * logits, useless], axis=2), labels, wrong
+
+
+def likelihood(model, evidence, labels):
+    true = small_and_tiny(evidence @ model.weights) @ model.tails
+    true -= logsumexp(true, axis=1, keepdims=True)
+    return logsumexp(true + np.log(model.changes[:, labels].T), axis=1).mean()
+
+
+def test_weights_and_rates_are_found_again(rng):
+    evidence, labels, wrong = draw(rng, 30_000, [0.1, 0.1, 0.1])
+    model = fit_label_noise(evidence, labels)
+    # The evidence is half of what it should be, so it counts twice.
+    assert model.weights[0] * model.tails.mean() == pytest.approx(2.0, abs=0.25)
+    assert model.weights[1] < 0.05
+    assert 1.0 - np.diag(model.changes) == pytest.approx([0.1] * 3, abs=0.02)
+    np.testing.assert_allclose(model.changes.sum(axis=1), 1.0)
+    log_odds, _ = model.judge(evidence, labels)
+    scores = 1.0 / (1.0 + np.exp(-log_odds))
+    assert scores.mean() == pytest.approx(wrong.mean(), abs=0.01)
+
+
+def test_a_class_with_more_mistakes_is_noticed(rng):
+    evidence, labels, _ = draw(rng, 20_000, [0.3, 0.0, 0.0])
+    rates = 1.0 - np.diag(fit_label_noise(evidence, labels).changes)
+    # Half of what is said by the class's own rows, half by all.
+    assert rates.argmax() == 0
+    assert rates[0] > 0.15 > 0.1 > rates[1:].max()
+
+
+def test_overlap_without_mistakes_is_no_mistake(rng):
+    evidence, labels, _ = draw(rng, 20_000, [0.0, 0.0, 0.0])
+    model = fit_label_noise(0.5 * evidence, labels)
+    assert (1.0 - np.diag(model.changes)).max() < 0.01
+
+
+def test_no_other_rates_are_more_likely(rng):
+    evidence, labels, _ = draw(rng, 5_000, [0.1, 0.1, 0.1])
+    model = fit_label_noise(evidence, labels)
+    best = likelihood(model, evidence, labels)
+    for rate in (0.02, 0.2):
+        others = np.where(np.eye(3, dtype=bool), 1.0 - rate, rate / 2)
+        other = LabelNoise(model.weights, model.tails, others)
+        assert likelihood(other, evidence, labels) < best
+
+
+def test_evidence_never_counts_against_itself(rng):
+    evidence, labels, _ = draw(rng, 2_000, [0.05] * 3)
+    model = fit_label_noise(-evidence, labels)
+    assert model.weights.min() >= 0.0
+    assert model.tails.min() >= 0.0
