@@ -3,8 +3,9 @@ Does it help here?
 ==================
 
 Held-out rows can tell. On each of several splits, `structsmooth.compare.compare` trains
-without smoothing and with uniform, structural, reversed and shuffled strengths. The
-last two are controls that have the right strengths in the wrong places.
+without smoothing, with uniform, structural, reversed and shuffled strengths, and with
+the default smoother. Reversed and shuffled strengths are controls: the right strengths
+in the wrong places.
 """
 
 # %%
@@ -41,9 +42,11 @@ result = compare(
 # Read the verdict
 # ----------------
 #
-# The findings below the verdict are its reasons. "No clear difference" means that the
-# interval contains 0, not that there is no difference.
+# The first line is the decision, and ``result.best`` is the smoother that it
+# recommends, or None. The findings below the verdict are its reasons. "No clear
+# difference" means that the interval contains 0, not that there is no difference.
 
+print(result.choice.headline)
 print(result.verdict)
 for finding in result.findings:
     print("-", finding)

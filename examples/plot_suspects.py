@@ -29,8 +29,8 @@ y = np.where(wrong, (truth + generator.integers(1, 10, len(truth))) % 10, truth)
 # ---------
 #
 # Every row has a score, the estimated probability that its label is wrong; suspects are
-# those with the highest scores. Some of them are right and only unusual, so inspect them
-# before you change a label.
+# those with the highest scores. Some of them are right and only unusual, so inspect
+# them before you change a label.
 
 suspects = find_suspects(X, y)
 found = wrong[suspects.rows]

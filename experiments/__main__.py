@@ -2,7 +2,7 @@
 
 ``python -m experiments claims`` compares the claims of the paper with what was
 measured, in ``experiments/README.md``. ``python -m experiments data NAME`` makes a data
-set of the study of selective prediction from a public package.
+set from a public package.
 
 A name is that of a file in ``experiments/configs``. ``run`` writes one line for each
 finished training run to ``experiments/results/NAME.jsonl``, continues where it was
@@ -20,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 
 from experiments import configs
-from experiments.datasets import TABLES, MissingDataError
+from experiments.datasets import MADE_SETS, MissingDataError
 from experiments.records import made_with
 from structsmooth.errors import FileFormatError
 from structsmooth.io.atomic import written_beside
@@ -35,6 +35,7 @@ KINDS = {
     "synthetic": "experiments.synthetic",
     "clusters": "experiments.synthetic.clusters",
     "neighbors": "experiments.synthetic.neighbors",
+    "sensitivity": "experiments.synthetic.sensitivity",
     "estimators": "experiments.estimators",
     "truths": "experiments.known",
     "summary": "experiments.beyond.summary",
@@ -60,10 +61,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("command", choices=("run", "table", "figure", "claims", "data"))
     parser.add_argument(
         "name",
-        choices=[*names, *TABLES, "all"],
+        choices=[*names, *MADE_SETS, "all"],
         nargs="?",
         metavar="NAME",
-        help=f"{', '.join(names)}, or all of them; of data {', '.join(TABLES)}",
+        help=f"{', '.join(names)}, or all of them; of data {', '.join(MADE_SETS)}",
     )
     parser.add_argument("--scale", choices=configs.SCALES, default="cpu")
     parser.add_argument("--jobs", type=int, default=2, help="runs or threads at a time")
@@ -71,13 +72,13 @@ def main(arguments: list[str] | None = None) -> None:
     if chosen.name is None and chosen.command != "claims":
         parser.error(f"{chosen.command} needs a NAME")
     if chosen.name is not None and chosen.name != "all":
-        expected = [*TABLES] if chosen.command == "data" else names
+        expected = [*MADE_SETS] if chosen.command == "data" else names
         if chosen.name not in expected:
             parser.error(
                 f"{chosen.command} knows {', '.join(expected)}, got {chosen.name}"
             )
     if chosen.command == "data":
-        _make_data([*TABLES] if chosen.name == "all" else [chosen.name])
+        _make_data([*MADE_SETS] if chosen.name == "all" else [chosen.name])
         return
     if chosen.command == "claims":
         claims = import_module("experiments.claims")

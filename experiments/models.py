@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from lightgbm import LGBMClassifier
 
+from experiments import configs
 from experiments.study import networks, training
 
 
@@ -16,7 +17,11 @@ def build(kind: str, options: dict):
         return MlpTrainer(**options)
     if kind == "mobilenet":
         return ImageTrainer(**options)
-    raise ValueError(f"model must be mlp, lightgbm or mobilenet, got {kind!r}")
+    if kind == "residual":
+        return ResidualTrainer(**options)
+    raise ValueError(
+        f"model must be mlp, lightgbm, mobilenet or residual, got {kind!r}"
+    )
 
 
 class MlpTrainer:
@@ -66,6 +71,39 @@ class ImageTrainer:
         """Return a function from images to probabilities."""
         return _train(
             lambda: networks.mobilenet_v2(n_classes, **self.network),
+            (X, y, strengths if soft_labels is None else soft_labels),
+            training.Recipe(**self.recipe),
+            random_state,
+        )
+
+
+class ResidualTrainer:
+    """The compact residual network, with its recipe for CIFAR-10 unless told otherwise.
+
+    ``trainer(X, y, strengths, n_classes, seed)`` returns a function from images to
+    probabilities. Images are arrays of shape (n, 32, 32, 3), with pixels from 0 to 255.
+
+    Parameters
+    ----------
+    network : dict, optional
+        Changes to the network: widths, batch_norm.
+    recipe : dict, optional
+        Changes to the recipe: epochs, flip, crop and more (`training.Recipe`).
+    """
+
+    def __init__(self, network: dict | None = None, recipe: dict | None = None) -> None:
+        usual = configs.load("compact-cifar10")
+        self.network = configs.merge(usual["network"], network or {})
+        self.recipe = configs.merge(usual["recipe"], recipe or {})
+
+    def __repr__(self):
+        """Identify the trainer in a file of results."""
+        return f"ResidualTrainer({self.network}, {self.recipe})"
+
+    def __call__(self, X, y, strengths, n_classes, random_state, soft_labels=None):
+        """Return a function from images to probabilities."""
+        return _train(
+            lambda: networks.build(self.network, 3, n_classes),
             (X, y, strengths if soft_labels is None else soft_labels),
             training.Recipe(**self.recipe),
             random_state,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from experiments import configs, figures, study, tables
 from experiments.records import Records, read
 from experiments.study.figure import panel
@@ -53,13 +55,22 @@ def _results_of(name: str, config: dict, results: Path) -> Path:
 
 def epochs_below(finished: Finished, alpha: float) -> tuple[int, int]:
     """Return the number of epochs, and in how many the structural curve is lower."""
-    means = {}
-    for row in finished.rows():
-        if row["alpha"] == alpha:
-            seeds = finished.seeds(row)
-            curves = [finished.run(row, seed)["curve"]["nll"] for seed in seeds]
-            means[row["method"]] = [
-                sum(at) / len(at) for at in zip(*curves, strict=True)
-            ]
-    pairs = list(zip(means["structural"], means["uniform"], strict=True))
-    return len(pairs), sum(ours < theirs for ours, theirs in pairs)
+    ours, theirs = (curves.mean(axis=0) for curves in _curves(finished, alpha))
+    return len(ours), int((ours < theirs).sum())
+
+
+def mean_curves(finished: Finished, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the means over all epochs of both curves, seed by seed."""
+    ours, theirs = _curves(finished, alpha)
+    return ours.mean(axis=1), theirs.mean(axis=1)
+
+
+def _curves(finished: Finished, alpha: float) -> list[np.ndarray]:
+    """Return the cross-entropies of structural and uniform, by seed and epoch."""
+    rows = {row["method"]: row for row in finished.rows() if row["alpha"] == alpha}
+    pair = [rows[method] for method in ("structural", "uniform")]
+    seeds = finished.seeds(*pair)
+    return [
+        np.array([finished.run(row, seed)["curve"]["nll"] for seed in seeds])
+        for row in pair
+    ]

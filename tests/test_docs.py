@@ -147,6 +147,17 @@ def test_every_number_beside_a_truth_is_a_recorded_one():
         assert f"| {bounds} |" in recorded, bounds
 
 
+def test_every_number_on_selective_prediction_is_a_recorded_one():
+    text = (ROOT / "docs" / "selective.md").read_text()
+    results = ROOT / "experiments" / "results"
+    recorded = "".join(path.read_text() for path in results.glob("selective*.md"))
+    words = re.sub(r"\]\([^)]*\)|`[^`]*`", "", text)
+    numbers = re.findall(r"(?<![\w.])-?\d+\.\d+", words)
+    assert len(numbers) > 60
+    for number in numbers:
+        assert re.search(rf"(?<![\d.]){re.escape(number)}(?!\d)", recorded), number
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_links_lead_somewhere(name):
     page = ROOT / name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,70 +13,148 @@ from experiments.claims.rule import (
     UnfinishedError,
     correlated,
     lower_than,
-    verdict_of,
+    lowest,
 )
-from experiments.correlations import correlation
+from experiments.correlations import correlation, shown
 from experiments.critical.table import columns_of
 from experiments.humans import most_clusters
-from experiments.panels import epochs_below
+from experiments.panels import epochs_below, mean_curves
 from experiments.records import read
 from experiments.rows import reference
 from experiments.study.table import Finished
+from structsmooth.errors import FileFormatError
+
+DIGITS = {"error": 2, "nll": 4}
 
 
-def study_pairs(results: Path, names, metric: str, rival: str) -> Iterator[Pair]:
+def study_pairs(results: Path, name: str, metric: str, rival: str) -> Iterator[Pair]:
     """Yield a metric of structural smoothing and of a rival, for each setting."""
     factor = 100.0 if metric == "error" else 1.0
-    for name in names:
-        finished = Finished(results / f"{name}.jsonl")
-        n_seeds, config = finished.config["n_seeds"], finished.config
-        rows = [row for row in finished.rows() if row["method"] == "structural"]
-        if len(rows) < len(config["alphas"]) * len(config["n_clusters"]):
-            raise UnfinishedError(f"{name}: beta has not been chosen yet")
-        for row in rows:
-            other = reference(rival, row["alpha"])
-            seeds = finished.seeds(row, other)
-            if len(seeds) < n_seeds:
-                raise UnfinishedError(f"{name}: {len(seeds)} of {n_seeds} seeds")
-            yield tuple(
-                factor * finished.values(r, metric, seeds) for r in (row, other)
-            )
+    finished = Finished(results / f"{name}.jsonl")
+    n_seeds, config = finished.config["n_seeds"], finished.config
+    rows = [row for row in finished.rows() if row["method"] == "structural"]
+    if len(rows) < len(config["alphas"]) * len(config["n_clusters"]):
+        raise UnfinishedError(f"{name}: beta has not been chosen yet")
+    for row in rows:
+        other = reference(rival, row["alpha"])
+        seeds = finished.seeds(row, other)
+        if len(seeds) < n_seeds:
+            raise UnfinishedError(f"{name}: {len(seeds)} of {n_seeds} seeds")
+        ours, theirs = (
+            factor * finished.values(r, metric, seeds) for r in (row, other)
+        )
+        yield ours, theirs
 
 
-def compared(names, metric: str, rival: str = "uniform"):
+@dataclass(frozen=True)
+class Images:
+    """The image studies with one network, with and without batch normalization."""
+
+    network: str
+    with_norm: tuple[str, ...]
+    without_norm: tuple[str, ...]
+
+    def are_finished(self, results: Path) -> bool:
+        """Tell whether all runs of all studies are there."""
+        try:
+            for name in (*self.with_norm, *self.without_norm):
+                list(study_pairs(results, name, "error", "none"))
+        except (FileFormatError, UnfinishedError):
+            return False
+        return True
+
+
+SETS = ("svhn", "cifar10", "cifar100")
+COMPACT = Images(
+    "compact network",
+    tuple(f"compact-{name}" for name in SETS),
+    tuple(f"compact-{name}-plain" for name in SETS),
+)
+SMALL = Images("small MobileNet-v2", SETS, ("cifar10-plain",))
+
+
+def images_of(results: Path) -> Images:
+    """Return the studies that decide: the compact network's as soon as all are there.
+
+    Until then, those of the small MobileNet-v2.
+    """
+    return COMPACT if COMPACT.are_finished(results) else SMALL
+
+
+def compared(name: str, metric: str, rival: str = "uniform"):
     """Return a function that compares structural smoothing with a rival."""
-    digits = 2 if metric == "error" else 4
 
     def find(results: Path) -> tuple[str, str]:
-        return lower_than(list(study_pairs(results, names, metric, rival)), digits)
+        pairs = list(study_pairs(results, name, metric, rival))
+        return lower_than(pairs, digits=DIGITS[metric])
 
     return find
 
 
+def on_images(metric: str, rival: str, *, batch_norm: bool):
+    """Return a function that compares structural smoothing of images with a rival."""
+
+    def find(results: Path) -> tuple[str, str]:
+        images = images_of(results)
+        names = images.with_norm if batch_norm else images.without_norm
+        groups = [list(study_pairs(results, name, metric, rival)) for name in names]
+        words, verdict = lower_than(*groups, digits=DIGITS[metric])
+        return f"{_said(images, names)}: {words}", verdict
+
+    return find
+
+
+def _said(images: Images, names: tuple[str, ...]) -> str:
+    only = "" if len(names) == len(SETS) else ", CIFAR-10 only"
+    return f"{images.network}{only}"
+
+
+def lowest_on_images(results: Path) -> tuple[str, str]:
+    """Count the settings with a lower lowest error than that of uniform smoothing."""
+    images = images_of(results)
+    pairs = [
+        pair
+        for name in (*images.with_norm, *images.without_norm)
+        for pair in study_pairs(results, name, "error", "uniform")
+    ]
+    words, verdict = lowest(pairs)
+    return f"{images.network}: {words}", verdict
+
+
 def batch_norm(results: Path) -> tuple[str, str]:
     """Test whether the gain is larger without batch normalization, by seed."""
+    images = images_of(results)
     gaps = {
-        name: [a - b for a, b in study_pairs(results, [name], "error", "uniform")]
-        for name in ("cifar10-plain", "cifar10")
+        name: [a - b for a, b in study_pairs(results, name, "error", "uniform")]
+        for name in (*images.with_norm, *images.without_norm)
     }
-    pairs = list(zip(gaps["cifar10-plain"], gaps["cifar10"], strict=True))
-    means = {name: float(np.mean(found)) for name, found in gaps.items()}
-    words = (
-        f"{means['cifar10-plain']:+.2f} points without, {means['cifar10']:+.2f} with"
+    groups = [
+        list(zip(gaps[plain], gaps[plain.removesuffix("-plain")], strict=True))
+        for plain in images.without_norm
+    ]
+    without, with_ = (
+        float(np.mean([pair[place] for group in groups for pair in group]))
+        for place in (0, 1)
     )
-    differences, verdict = lower_than(pairs)
-    return f"{words}; differences {differences}", verdict
+    words, verdict = lower_than(*groups)
+    return (
+        f"{_said(images, images.without_norm)}: {without:+.2f} points without, "
+        f"{with_:+.2f} with; difference {words}",
+        verdict,
+    )
 
 
 def curves(results: Path) -> tuple[str, str]:
-    """Test whether the structural curves are below the uniform ones."""
-    words, signs = [], []
-    for name in ("higgs", "svhn", "cifar10", "cifar100"):
-        list(study_pairs(results, [name], "nll", "uniform"))  # complete?
-        n_epochs, below = epochs_below(Finished(results / f"{name}.jsonl"), 0.2)
+    """Compare the mean cross-entropy over all measured epochs, paired by seed."""
+    words, groups = [], []
+    for name in ("higgs", *images_of(results).with_norm):
+        list(study_pairs(results, name, "nll", "uniform"))  # complete?
+        finished = Finished(results / f"{name}.jsonl")
+        n_epochs, below = epochs_below(finished, 0.2)
         words.append(f"{name} {below} of {n_epochs}")
-        signs.append(1 if below == n_epochs else -1 if 2 * below < n_epochs else 0)
-    return f"measured epochs with the lower mean: {', '.join(words)}", verdict_of(signs)
+        groups.append([mean_curves(finished, 0.2)])
+    found, verdict = lower_than(*groups, digits=4)
+    return f"{found}; epochs with the lower mean: {', '.join(words)}", verdict
 
 
 def critical(first: str, second: str):
@@ -108,5 +187,6 @@ def humans(results: Path) -> tuple[str, str]:
         for run in runs
         if run["config"]["n_clusters"] == largest and run["seed"] == 0
     }
-    words, verdict = correlated(found)
-    return words, "holds" if verdict == "reproduced" else "does not hold"
+    # These are features of the same images, so they are not pooled.
+    words = ", ".join(f"{name} {shown(value)}" for name, value in found.items())
+    return words, "holds" if all(low > 0 for _, low, _ in found.values()) else "open"

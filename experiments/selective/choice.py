@@ -1,7 +1,6 @@
 """The rule of PLAN.md: which arm wins on the sets for choosing.
 
-``python -m experiments.selective.choice`` applies it to the complete seeds and writes
-it down. That also happens when a run has finished the sets for choosing.
+A run applies it when it has finished these sets, and writes it down before it goes on.
 """
 
 from __future__ import annotations
@@ -116,7 +115,3 @@ def write_choice(results: Path) -> str:
     with written_beside(place_of_choice(results)) as path:
         path.write_text(text, encoding="utf-8")
     return text
-
-
-if __name__ == "__main__":
-    print(write_choice(Path(__file__).parents[1] / "results" / "selective.jsonl"))

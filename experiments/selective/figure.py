@@ -19,6 +19,7 @@ FLOOR_ARMS = {
     1.0: "uniform R/2",
 }
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+MARKERS = "os^Dv*"
 STYLES = {"choosing": "-", "confirming": "--"}
 
 
@@ -32,18 +33,18 @@ def figure(results: Path) -> list[Path]:
 
 
 def _lines(finished: Finished):
-    """Yield set, complete seeds, color and style of each line."""
+    """Yield set, complete seeds, style, and color and marker of each line."""
     for part, style in STYLES.items():
         names, seeds = finished.complete(part)
         if seeds:
-            for name, color in zip(names, COLORS, strict=False):
-                yield name, seeds, color, style
+            for name, color, marker in zip(names, COLORS, MARKERS, strict=False):
+                yield name, seeds, style, {"color": color, "marker": marker}
 
 
 def _floors(finished: Finished, path: Path) -> Path:
     """AURC against the share of the mean strength that is the same everywhere."""
     plot, axes = figures.row(2, width=4.6, sharey=True)
-    for name, seeds, color, style in _lines(finished):
+    for name, seeds, style, looks in _lines(finished):
         axis = axes[0] if style == STYLES["choosing"] else axes[1]
         values = {
             at: finished.values(name, LEARNER, arm, "aurc", seeds).mean()
@@ -54,10 +55,9 @@ def _floors(finished: Finished, path: Path) -> Path:
             [100 * at for at in values],
             [value / none for value in values.values()],
             style,
-            color=color,
-            marker="o",
-            markersize=3,
+            markersize=4,
             label=name,
+            **looks,
         )
     for axis, part in zip(axes, STYLES, strict=True):
         axis.axhline(1.0, color="#666666", linestyle=":", linewidth=1)
@@ -70,26 +70,28 @@ def _floors(finished: Finished, path: Path) -> Path:
 
 def _shares(finished: Finished, path: Path) -> Path:
     """ECE against the mean strength in units of R, a panel for each learner."""
-    plot, axes = figures.row(len(finished.learners), width=3.8)
+    plot, axes = figures.row(len(finished.learners), width=3.8, sharey=True)
     for axis, learner in zip(axes, finished.learners, strict=True):
-        for name, seeds, color, style in _lines(finished):
+        for name, seeds, style, looks in _lines(finished):
             shares, errors = calibration_curve(finished, name, learner, seeds)
             axis.plot(
                 shares,
                 100 * errors,
                 style,
-                color=color,
-                marker="o",
-                markersize=3,
+                markersize=4,
                 linewidth=1.2,
                 label=name,
+                **looks,
             )
         axis.axvline(0.5, color="#666666", linestyle=":", linewidth=1)
         axis.set_title(learner)
         axis.set_xlabel("mean strength, in units of R")
-        axis.set_ylim(bottom=0.0)
+        axis.set_yscale("log")
+        axis.set_yticks([1, 2, 5, 10, 20], labels=["1", "2", "5", "10", "20"])
+        axis.minorticks_off()
     axes[0].set_ylabel("ECE on test rows, %")
-    _legend(axes[-1])
+    handles, labels = axes[0].get_legend_handles_labels()
+    plot.legend(handles, labels, loc="outside right center", fontsize=8)
     return figures.save(plot, path)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import spearmanr
 
 from experiments import tables
 from experiments.selective.arms import ARMS, DEFAULT, HALF, NONE, SHARES, arms_of
@@ -29,6 +30,9 @@ METRICS = {
 JUDGED = ("nll", "ece", "aurc")
 AFTER = ("plain", "temperature", "p-norm")
 PARTS = ("choosing", "confirming")
+# Added to the plan after the choice.
+FLOOR = "R/2 floor 25%"
+SECOND = (FLOOR, "R/2", "R/2 by sample")
 
 
 def table(results: Path) -> str:
@@ -91,30 +95,36 @@ def _introduction(finished: Finished, parts: dict, chosen: str | None) -> str:
 def _verdict(finished: Finished, chosen: str, parts: dict) -> str:
     """Return whether the sets for confirming agree, by the rule of the plan."""
     names, seeds = parts["confirming"]
-    worse = harms(finished, chosen, names, seeds)
     ranks = mean_ranks(finished, [NONE, *CANDIDATES], names, seeds)
-    is_first = ranks[chosen] < min(ranks[DEFAULT], ranks[NONE])
-    words = "; ".join(f"{d.metric} on {name}" for name, d in worse) or "nowhere"
-    verdict = "confirmed" if is_first and not worse else "not confirmed"
-    order = sorted(ranks, key=ranks.__getitem__)
+    with_floor = mean_ranks(finished, [NONE, *CANDIDATES, FLOOR], names, seeds)
+    sentences = [_confirmed(finished, chosen, ranks, names, seeds)]
+    sentences += [_confirmed(finished, arm, with_floor, names, seeds) for arm in SECOND]
     lines = [
-        [
-            arm,
-            f"{ranks[arm]:.2f}",
-            "; ".join(
-                f"{d.metric} on {name}"
-                for name, d in harms(finished, arm, names, seeds)
-            ),
-        ]
-        for arm in order
+        [arm, f"{ranks[arm]:.2f}", _words(harms(finished, arm, names, seeds))]
+        for arm in sorted(ranks, key=ranks.__getitem__)
     ]
     header = ["arm", "mean rank", "clearly worse than uniform smoothing"]
+    first, *others = sentences
     return (
-        f"**{chosen} is {verdict}.** Clearly worse than uniform smoothing of the same "
-        f"mean: {words}. Its mean rank is {ranks[chosen]:.2f}; that of the default is "
-        f"{ranks[DEFAULT]:.2f}, and without smoothing {ranks[NONE]:.2f}.\n\n"
+        f"{first}\n\nHypotheses that were added after the choice, with {FLOOR} ranked "
+        f"too:\n\n{''.join(f'- {other}' + chr(10) for other in others)}\n"
         f"{tables.markdown(header, lines)}"
     )
+
+
+def _confirmed(finished, arm: str, ranks: dict[str, float], names, seeds) -> str:
+    worse = harms(finished, arm, names, seeds)
+    is_better = ranks[arm] < min(ranks[DEFAULT], ranks[NONE])
+    verdict = "confirmed" if is_better and not worse else "not confirmed"
+    return (
+        f"**{arm} is {verdict}.** Clearly worse than uniform smoothing of the same "
+        f"mean: {_words(worse) or 'nowhere'}. Mean rank {ranks[arm]:.2f}; default "
+        f"{ranks[DEFAULT]:.2f}, none {ranks[NONE]:.2f}."
+    )
+
+
+def _words(worse: list) -> str:
+    return "; ".join(f"{d.metric} on {name} ({d.mean:+.2g})" for name, d in worse)
 
 
 def _ratio(finished, names, seeds, learner, arm, metric, variant="plain") -> float:
@@ -191,8 +201,8 @@ def _learners(
 ) -> str:
     lines = []
     for learner in finished.learners:
-        compared = dict.fromkeys([chosen, "R/2", HALF, "smaller", "overconfidence"])
-        for arm in compared:
+        compared = [chosen, "uniform R/4", HALF, "R/2", "smaller", "overconfidence"]
+        for arm in dict.fromkeys(compared):
             if arm not in arms_of(learner) or arm == NONE:
                 continue
             where = finished, names, seeds, learner, arm
@@ -242,12 +252,16 @@ def _chosen(finished, learner: str, names, seeds) -> list[str]:
 
 
 def _half(finished: Finished, names: list[str], seeds: list[int]) -> str:
-    lines = []
+    lines: list[list[str]] = []
+    needed: list[float] = []
+    least: list[float] = []
     for learner in finished.learners:
         for name in names:
             slopes = slopes_of(finished, name, learner, seeds)
             mean, low, high = interval(slopes.overconfidence)
             shares, errors = calibration_curve(finished, name, learner, seeds)
+            needed.append(float(np.nanmean(slopes.needed)))
+            least.append(float(shares[errors.argmin()]))
             lines.append(
                 [
                     learner,
@@ -256,8 +270,8 @@ def _half(finished: Finished, names: list[str], seeds: list[int]) -> str:
                     "yes" if low <= 0.5 <= high else "no",
                     f"{np.nanmean(slopes.error):.2f}",
                     f"{np.nanmean(slopes.doubt):.2f}",
-                    f"{np.nanmean(slopes.needed):.2f}",
-                    f"{shares[errors.argmin()]:g}",
+                    f"{needed[-1]:.2f}",
+                    f"{least[-1]:g}",
                     f"{100 * errors[0]:.1f}",
                     f"{100 * errors.min():.1f}",
                 ]
@@ -279,7 +293,9 @@ def _half(finished: Finished, names: list[str], seeds: list[int]) -> str:
         "through zero, with 95 % intervals over the seeds. Overconfidence is error "
         "minus doubt (1 - confidence). Needed is the strength that would lower "
         "confidence to accuracy if smoothing moved predictions as it moves labels.\n\n"
-        f"{tables.markdown(header, lines)}"
+        f"{tables.markdown(header, lines)}\n"
+        "Spearman's correlation of needed / R and the share with the least ECE, over "
+        f"the lines of this table: {spearmanr(needed, least).statistic:.2f}.\n"
     )
 
 

@@ -13,6 +13,8 @@ from itertools import pairwise
 import torch
 from torch import nn
 
+from experiments.study.residual import ResidualNetwork
+
 # Expansion, channels and blocks of each stage, as in Table 2 of that paper.
 STAGES = (
     (1, 16, 1),
@@ -33,7 +35,11 @@ def build(options: dict, n_inputs: int, n_classes: int) -> nn.Module:
         return perceptron(n_inputs, n_classes=n_classes, **options)
     if kind == "mobilenet_v2":
         return mobilenet_v2(n_classes, **options)
-    raise ValueError(f"network must be perceptron or mobilenet_v2, got {kind!r}")
+    if kind == "residual":
+        return ResidualNetwork(n_classes, **options)
+    raise ValueError(
+        f"network must be perceptron, mobilenet_v2 or residual, got {kind!r}"
+    )
 
 
 def perceptron(n_inputs: int, hidden: Sequence[int], n_classes: int) -> nn.Sequential:
@@ -43,6 +49,23 @@ def perceptron(n_inputs: int, hidden: Sequence[int], n_classes: int) -> nn.Seque
     for before, after in pairwise(sizes):
         layers += [nn.Linear(before, after), nn.ReLU()]
     return nn.Sequential(*layers, nn.Linear(sizes[-1], n_classes))
+
+
+def multiplications(network: nn.Module, shape: Sequence[int]) -> int:
+    """Return how many products of weights the network takes for one row of a shape."""
+    counts: list[int] = []
+
+    def count(layer: nn.Module, _, out: torch.Tensor) -> None:
+        if isinstance(layer, nn.Conv2d | nn.Linear):
+            counts.append(out[0, 0].numel() * layer.weight.numel())
+
+    hooks = [layer.register_forward_hook(count) for layer in network.modules()]
+    network.eval()
+    with torch.no_grad():
+        network(torch.zeros(1, *shape))
+    for hook in hooks:
+        hook.remove()
+    return sum(counts)
 
 
 def mobilenet_v2(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from sklearn.model_selection import StratifiedKFold
 
 from experiments.records import digest_of
 from structsmooth import StructuralSmoother, solve_strengths
@@ -67,9 +68,16 @@ class Regions:
         )
 
 
-def find(config: dict, split, n_clusters: int) -> Regions:
-    """Return the regions of a study, for one number of clusters."""
-    features, test_features = features_of(config, split)
+def find(config: dict, split, n_clusters: int, *, out_of_fold: bool = False) -> Regions:
+    """Return the regions of a study, for one number of clusters.
+
+    Those of out-of-fold outputs have no test rows.
+    """
+    if out_of_fold:
+        features = outputs_of(config, split)
+        test_features = features[:0]
+    else:
+        features, test_features = features_of(config, split)
     sample = np.arange(len(features))
     if config.get("fit_rows", len(features)) < len(features):
         draw = np.random.default_rng(config["split_seed"])
@@ -94,7 +102,7 @@ def assign(smoother: StructuralSmoother, features: np.ndarray) -> np.ndarray:
         )
         for start in range(0, len(features), ROWS)
     ]
-    return np.concatenate(pieces)
+    return np.concatenate(pieces) if pieces else np.empty(0, dtype=np.int64)
 
 
 def features_of(config: dict, split) -> tuple[np.ndarray, np.ndarray]:
@@ -107,6 +115,40 @@ def features_of(config: dict, split) -> tuple[np.ndarray, np.ndarray]:
     facts = {name: config.get(name) for name in FEATURES_DEPEND_ON}
     codes = codes_of(facts, {"train": split.X, "test": split.X_test})
     return codes["train"], codes["test"]
+
+
+def outputs_of(config: dict, split) -> np.ndarray:
+    """Return log-probabilities of each training row by a model that did not see it.
+
+    The models have the network and the recipe of the study, and no smoothing.
+    """
+    names = (*FEATURES_DEPEND_ON, "network", "recipe", "out_of_fold")
+    facts = {name: config.get(name) for name in names}
+    n_folds, seed = config["out_of_fold"]["folds"], config["split_seed"]
+
+    def make() -> dict[str, np.ndarray]:
+        from experiments.study import networks, training
+
+        device = training.device_of(config.get("scale", "cpu"))
+        found = np.empty((len(split.y), split.n_classes))
+        folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+        for known, unknown in folds.split(split.y, split.y):
+            inputs = training.Inputs.fit(split.X[known], device)
+            network = training.train(
+                lambda: networks.build(
+                    config["network"], split.X.shape[1], split.n_classes
+                ),
+                split.X[known],
+                split.y[known],
+                np.zeros(len(known)),
+                training.Recipe(**config["recipe"]),
+                inputs,
+                seed,
+            )
+            found[unknown] = training.predict(network, inputs, split.X[unknown])
+        return {"train": np.log(np.clip(found, 1e-7, None)).astype(np.float32)}
+
+    return kept(f"outputs-{config['data']}", facts, make)["train"]
 
 
 def codes_of(facts: dict, parts: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -1,5 +1,7 @@
 """None, uniform and structural smoothing of one network on one data set.
 
+Structural strengths come from clusters of the rows, or of an autoencoder's codes, and
+as a second method from clusters of the outputs of a first model, taken out of fold.
 Seeds decide initial weights and batches; the rows are the same for all seeds. Beta is
 chosen by the error on validation rows: for the first seeds the network is trained with
 all betas, for the others with the best. Test rows are not used for any choice.
@@ -19,23 +21,33 @@ import torch
 
 from experiments.records import Records
 from experiments.study import networks, regions, training
-from experiments.study.rows import choose, final_runs, selection_runs
+from experiments.study.rows import (
+    OUT_OF_FOLD,
+    choices,
+    final_runs,
+    methods_of,
+    selection_runs,
+)
 from experiments.study.splits import Split, split_of
 
 
 def run(config: dict, results: Path, n_jobs: int = 2) -> None:
     """Train the missing runs of a study, several in parallel on one thread each."""
     records = Records(results, config)
-    best = choose(config, records.runs)
-    wanted = len(config["alphas"]) * len(config["n_clusters"])
-    if len(best) == wanted and not _left(final_runs(config, best), records):
-        return  # a finished study does not even need its data
+    if not _left(selection_runs(config), records):
+        best = choices(config, records.runs)
+        if not _left(final_runs(config, best), records):
+            return  # a finished study does not even need its data
     split = split_of(config)
     found = {
-        number: regions.find(config, split, number) for number in config["n_clusters"]
+        (method, number): regions.find(
+            config, split, number, out_of_fold=method == OUT_OF_FOLD
+        )
+        for method in methods_of(config)
+        for number in config["n_clusters"]
     }
     _train_all(config, selection_runs(config), split, found, records, n_jobs)
-    best = choose(config, records.runs)
+    best = choices(config, records.runs)
     _train_all(config, final_runs(config, best), split, found, records, n_jobs)
 
 
@@ -81,14 +93,14 @@ def strengths_of(row: dict, n_rows: int, found: dict) -> np.ndarray:
     """Return the strength of each training row."""
     if row["beta"] is None:
         return np.full(n_rows, row["alpha"])
-    place = found[row["n_clusters"]]
+    place = found[row["method"], row["n_clusters"]]
     return place.strengths(row["alpha"], row["beta"])[place.clusters]
 
 
 def train_one(config: dict, row: dict, seed: int, strengths: np.ndarray) -> dict:
     """Return the record of one run."""
     torch.set_num_threads(1)
-    started = time.perf_counter()
+    started, worked = time.perf_counter(), time.process_time()
     split = _split_once(repr(sorted(config.items())), config)
     inputs, n_epochs = inputs_of(config, split), config["recipe"]["epochs"]
     curve: dict[str, list[float]] = {"epoch": [], "error": [], "nll": []}
@@ -115,7 +127,9 @@ def train_one(config: dict, row: dict, seed: int, strengths: np.ndarray) -> dict
         "mean_strength": float(strengths.mean()),
         "n_rows": [len(split.y), len(split.y_validation), len(split.y_test)],
         "curve": curve,
+        "multiplications": cost_of(config, split),
         "seconds": round(time.perf_counter() - started, 1),
+        "cpu_seconds": round(time.process_time() - worked, 2),
     }
 
 
@@ -136,6 +150,15 @@ def train_network(config, split, strengths, seed, after_epoch=None):
         inputs_of(config, split),
         seed,
         after_epoch,
+    )
+
+
+def cost_of(config: dict, split: Split) -> int:
+    """Return how many multiplications the network takes for one row."""
+    network = networks.build(config["network"], split.X.shape[1], split.n_classes)
+    shape = split.X.shape[1:]
+    return networks.multiplications(
+        network, (shape[2], *shape[:2]) if len(shape) == 3 else shape
     )
 
 

@@ -10,10 +10,18 @@ from experiments import tables
 from experiments.published import TABLE_2
 from experiments.records import read
 from experiments.rows import Runs, row_of
-from experiments.study.rows import choose
+from experiments.study.rows import choices
 from structsmooth.errors import FileFormatError
 
 METRICS = (("error", 100.0, 2), ("nll", 1.0, 4), ("ece", 100.0, 2), ("aurc", 100.0, 2))
+OPTIONAL = (
+    "rows",
+    "fit_rows",
+    "test_rows",
+    "smoother",
+    "autoencoder",
+    "out_of_fold",
+)
 TITLES = {
     "error": "error, %",
     "nll": "cross-entropy",
@@ -28,7 +36,8 @@ class Finished(Runs):
     def __init__(self, results: Path) -> None:
         self.config, self.runs = read(results)
         super().__init__(self.runs)
-        self.best = choose(self.config, self.runs)
+        self.choices = choices(self.config, self.runs)
+        self.best = self.choices["structural"]
 
     def rows(self) -> list[dict]:
         """Return the rows of the table that have runs."""
@@ -36,9 +45,10 @@ class Finished(Runs):
         rows = [row_of("none", 0.0)]
         for alpha in config["alphas"]:
             rows.append(row_of("uniform", alpha))
-            for n_clusters in config["n_clusters"]:
-                beta = self.best.get((alpha, n_clusters))
-                rows.append(row_of("structural", alpha, beta, n_clusters))
+            for method, best in self.choices.items():
+                for n_clusters in config["n_clusters"]:
+                    beta = best.get((alpha, n_clusters))
+                    rows.append(row_of(method, alpha, beta, n_clusters))
         return [row for row in rows if row in self]
 
     def values(self, row: dict, metric: str, seeds: list[int]) -> np.ndarray:
@@ -66,7 +76,7 @@ def table(results: Path) -> str:
     versions = ", ".join(f"{k} {v}" for k, v in finished.runs[-1]["versions"].items())
     parts.append(
         f"{len(finished.runs)} runs of one process each, {seconds / 60.0:.0f} minutes "
-        f"in total. Versions: {versions}.\n"
+        f"in total.{_speed(finished)} Versions: {versions}.\n"
     )
     return "\n".join(parts)
 
@@ -82,18 +92,40 @@ def _introduction(finished: Finished, rows: list[dict]) -> str:
     if config["data"] == "timit":
         validation = f"about {validation} (whole speakers)"
     settings = {name: config[name] for name in ("network", "recipe")}
-    settings |= {
-        name: config[name]
-        for name in ("rows", "fit_rows", "test_rows", "smoother", "autoencoder")
-        if name in config
-    }
+    settings |= {name: config[name] for name in OPTIONAL if name in config}
     lines = "".join(f"- {name}: {_said(value)}\n" for name, value in settings.items())
-    return (
-        f"Scale: {config['scale']}. {counts} of {wanted} seeds.\n\n{lines}\n"
-        f"Beta was chosen from {', '.join(map(str, config['betas']))} by the error on "
-        f"{validation}, over the first {first}, which the results include; the paper "
-        "chose it on the test set.\n"
+    betas = ", ".join(map(str, config["betas"]))
+    chosen = (
+        f"\nBeta was chosen from {betas} by the error on {validation}, over "
+        f"the first {first}, which the results include; the paper chose it on the test "
+        "set.\n"
     )
+    return (
+        f"Scale: {config['scale']}. {counts} of {wanted} seeds.\n\n{lines}"
+        f"{chosen if config['alphas'] else ''}"
+    )
+
+
+def _speed(finished: Finished) -> str:
+    """Return how fast the networks trained, in words, if it was recorded."""
+    runs = [run for run in finished.runs if run.get("cpu_seconds")]
+    if not runs:
+        return ""
+    passes = sum(row_passes(run, finished.config["recipe"]["epochs"]) for run in runs)
+    seconds = sum(run["cpu_seconds"] for run in runs)
+    each = runs[0]["multiplications"]
+    return (
+        f" One row takes {each / 1e6:.1f} million multiplications, counted three times "
+        f"in training; {each * passes / seconds / 1e9:.0f} thousand million per second "
+        "of CPU time, reading and measuring included."
+    )
+
+
+def row_passes(run: dict, epochs: int) -> int:
+    """Return how many rows a run put through the network; those trained on count 3."""
+    n_train, n_validation, n_test = run["n_rows"]
+    n_measured = len(run["curve"]["epoch"]) + 1
+    return 3 * epochs * n_train + n_measured * n_test + n_validation
 
 
 def _said(value) -> str:
@@ -105,7 +137,7 @@ def _said(value) -> str:
 def _printed(config: dict, place: int) -> dict[tuple[str, float], str]:
     """Return the paper's errors or cross-entropies for this study, if it has any."""
     plain = "" if config["network"].get("batch_norm", True) else "-plain"
-    study = TABLE_2.get(f"{config['data']}{plain}", {})
+    study = TABLE_2.get(f"{config['data'].removesuffix('-full')}{plain}", {})
     if place == 0:
         return {key: f"{mean:.2f} ± {std:.2f}" for key, (mean, std, _) in study.items()}
     if place == 1:
@@ -129,7 +161,7 @@ def _table_of(finished, rows, metric, factor, digits, printed) -> str:
         uniform = row_of("uniform", row["alpha"])
         for reference, is_asked in (
             (none, row is not none),
-            (uniform, row["method"] == "structural"),
+            (uniform, row["beta"] is not None),
         ):
             cells.append("")
             shared = finished.seeds(row, reference) if is_asked else []

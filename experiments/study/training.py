@@ -7,13 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.lib.stride_tricks import sliding_window_view
 from torch import nn
 
+from experiments.study.residual import ResidualNetwork
 from structsmooth.metrics import evaluate
 from structsmooth.torch import structural_cross_entropy
 
 # Number of rows that are predicted at a time.
 ROWS = 1000
+# The share of one cycle in which the learning rate rises.
+RISE = 0.25
 
 
 @dataclass(frozen=True)
@@ -26,25 +30,78 @@ class Recipe:
         Passes over the rows, and rows per step.
     optimizer : {"sgd", "adam"}
         SGD has a momentum of 0.9.
+    schedule : {"drop", "one-cycle"}
+        The learning rate drops once, or rises and falls in straight lines.
     learning_rate : float
-        Used for the fraction ``drop_at`` of the epochs, then ``last_learning_rate``.
+        Used for the fraction ``drop_at`` of the epochs, then ``last_learning_rate``. Of
+        one cycle, the highest rate, which is reached after a quarter of the steps.
+    weight_decay : float
+        Pulls filters and matrices, but not biases and scales, toward 0: in SGD as part
+        of the gradient, in Adam beside it.
+    flip : bool
+        Whether images are mirrored at random, left to right.
+    crop : int
+        Images are shifted at random by up to so many pixels, and mirrored at their
+        edges.
     """
 
     epochs: int
     batch_size: int = 128
     optimizer: str = "sgd"
+    schedule: str = "drop"
     learning_rate: float = 0.1
     last_learning_rate: float = 0.02
     drop_at: float = 0.7
+    weight_decay: float = 0.0
+    flip: bool = False
+    crop: int = 0
 
     def optimizer_for(self, network: nn.Module) -> torch.optim.Optimizer:
         """Return a new optimizer of the network's weights."""
-        weights, rate = network.parameters(), self.learning_rate
+        weights = [p for p in network.parameters() if p.requires_grad]
+        groups: list[dict] = [{"params": weights}]
+        if self.weight_decay:
+            groups = [
+                {"params": [p for p in weights if p.ndim < 2]},
+                {
+                    "params": [p for p in weights if p.ndim >= 2],
+                    "weight_decay": self.weight_decay,
+                },
+            ]
+        shared = {"lr": self.learning_rate, "weight_decay": 0.0, "foreach": True}
         if self.optimizer == "sgd":
-            return torch.optim.SGD(weights, lr=rate, momentum=0.9, foreach=True)
+            return torch.optim.SGD(groups, momentum=0.9, **shared)
         if self.optimizer == "adam":
-            return torch.optim.Adam(weights, lr=rate, foreach=True)
+            adam = torch.optim.AdamW if self.weight_decay else torch.optim.Adam
+            return adam(groups, **shared)
         raise ValueError(f"optimizer must be sgd or adam, got {self.optimizer!r}")
+
+    def rate(self, step: int, n_steps: int) -> float:
+        """Return the learning rate of a step, given the number of steps per epoch."""
+        if self.schedule == "drop":
+            first = step < n_steps * round(self.drop_at * self.epochs)
+            return self.learning_rate if first else self.last_learning_rate
+        if self.schedule == "one-cycle":
+            share = (step + 1) / (n_steps * self.epochs + 1)
+            height = share / RISE if share < RISE else (1.0 - share) / (1.0 - RISE)
+            return self.learning_rate * height
+        raise ValueError(f"schedule must be drop or one-cycle, got {self.schedule!r}")
+
+    def varied(self, images: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+        """Return images of shape (n, height, width, channels), shifted and mirrored."""
+        n, height, width, _ = images.shape
+        if self.crop:
+            edge = (self.crop, self.crop)
+            padded = np.pad(images, ((0, 0), edge, edge, (0, 0)), mode="reflect")
+            down, right = draw.integers(0, 2 * self.crop + 1, size=(2, n))
+            windows = sliding_window_view(padded, (height, width), axis=(1, 2))
+            images = windows[np.arange(n), down, right].transpose(0, 2, 3, 1)
+        if self.flip:
+            is_mirrored = draw.random(n) < 0.5
+            images = np.where(
+                is_mirrored[:, None, None, None], images[:, :, ::-1], images
+            )
+        return images
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,29 +150,37 @@ def train(
 ) -> nn.Module:
     """Return a trained network.
 
-    The seed decides initial weights and batches, so that runs that differ only in their
-    strengths are paired. Instead of strengths there may be soft labels, of shape (n,
-    K).
+    The seed decides initial weights, batches and how images are varied, so that runs
+    that differ only in their strengths are paired. Instead of strengths there may be
+    soft labels, of shape (n, K).
     """
     torch.manual_seed(seed)
     network = build().to(inputs.device)
+    if isinstance(network, ResidualNetwork):
+        network.look_at(inputs(X[:ROWS]))
     order = torch.Generator().manual_seed(seed)
+    draw = np.random.default_rng(seed)
     labels = torch.from_numpy(np.asarray(y, dtype=np.int64)).to(inputs.device)
     strength = torch.from_numpy(strengths.astype(np.float32)).to(inputs.device)
     if strengths.ndim == 2:  # these are soft labels
         labels, strength = strength, torch.zeros(len(y), device=inputs.device)
     optimizer = recipe.optimizer_for(network)
+    is_varied = recipe.flip or recipe.crop > 0
     for epoch in range(recipe.epochs):
-        if epoch >= round(recipe.drop_at * recipe.epochs):
-            for group in optimizer.param_groups:
-                group["lr"] = recipe.last_learning_rate
         network.train()
-        for rows in torch.randperm(len(y), generator=order).split(recipe.batch_size):
+        batches = torch.randperm(len(y), generator=order).split(recipe.batch_size)
+        for number, rows in enumerate(batches):
             if len(rows) == 1:  # batch normalization needs more than one row
                 continue
+            rate = recipe.rate(epoch * len(batches) + number, len(batches))
+            for group in optimizer.param_groups:
+                group["lr"] = rate
             optimizer.zero_grad()
+            features = X[rows.numpy()]
+            if is_varied:
+                features = recipe.varied(features, draw)
             loss = structural_cross_entropy(
-                network(inputs(X[rows.numpy()])), labels[rows], strength[rows]
+                network(inputs(features)), labels[rows], strength[rows]
             )
             loss.backward()
             optimizer.step()

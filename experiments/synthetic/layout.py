@@ -37,7 +37,8 @@ class Layout:
         """Return the layout of a config, which lists the components of each class.
 
         A component is x, y, the two standard deviations along its axes, and the angle
-        of the first axis in degrees.
+        of the first axis in degrees. All deviations are multiplied by ``spread`` if it
+        is given, which makes the classes overlap more.
         """
         table = np.array([config["class_0"], config["class_1"]], dtype=float)
         angle = np.deg2rad(table[..., 4])
@@ -48,7 +49,7 @@ class Layout:
             ],
             axis=-2,
         )
-        variances = table[..., 2:4] ** 2
+        variances = (config.get("spread", 1.0) * table[..., 2:4]) ** 2
         covariances = np.einsum("cijk,cik,cilk->cijl", turn, variances, turn)
         return cls(
             table[..., :2], covariances, config["n_noise"], config["noise_deviation"]

@@ -54,6 +54,8 @@ def strengths_of(row: dict, n: int, smoothers: dict) -> np.ndarray:
     )
     if row["method"] == "reversed":  # keep the mean, so that smoothing is no weaker
         values = reversed_strengths(values, weights, n_classes=2)
+    if row["method"] == "swapped":  # as in the paper
+        values = reversed_strengths(values, weights, n_classes=2, keep_mean=False)
     return values[smoother.cluster_labels_]
 
 
@@ -93,12 +95,13 @@ def run(config: dict, results: Path, n_jobs: int = 2) -> None:
             # The name depends on the settings, so that no other run resumes from it.
             name = f"{results.stem}-{digest_of(settings)}-{seed}.npz"
             checkpoint = CHECKPOINTS / name
-            runs = _train(config, rows, seed, checkpoint, n_jobs)
+            runs = train_rows(config, rows, seed, checkpoint, n_jobs)
             records.add(run for run in runs if not records.has(run["config"], seed))
             checkpoint.unlink(missing_ok=True)
 
 
-def _train(config, rows, seed, checkpoint, n_threads) -> list[dict]:
+def train_rows(config, rows, seed, checkpoint, n_threads) -> list[dict]:
+    """Return the records of all networks of a seed, trained at once."""
     started = time.perf_counter()
     X, y = draw(config, seed, "train")
     X_test, y_test = draw(config, seed, "test")

@@ -59,7 +59,7 @@ def test_is_the_arguments_and_a_fit(
     assert np.mean(model.predict(X) == y) > 0.8
 
 
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error", "ignore:X does not have valid feature")  # 4.6
 @pytest.mark.parametrize("n_classes", [2, 5])
 def test_validation_sets_are_not_smoothed(library, five_digits, two_classes, n_classes):
     X, y, strengths = two_classes if n_classes == 2 else five_digits

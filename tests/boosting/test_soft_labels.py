@@ -162,7 +162,7 @@ def test_bagging_does_not_mix_up_rows(five_digits):
     np.testing.assert_allclose(model.predict_proba(X), own, rtol=0, atol=1e-12)
 
 
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error", "ignore:X does not have valid feature")  # 4.6
 @pytest.mark.parametrize("n_classes", [2, 5])
 def test_validation_labels_are_measured_as_they_are_given(
     library, five_digits, two_classes, n_classes

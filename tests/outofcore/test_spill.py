@@ -1,5 +1,7 @@
 """After interruption, a kill or a full disk, a fit resumes; no output is incomplete."""
 
+import os
+import shutil
 import subprocess
 import sys
 
@@ -8,6 +10,7 @@ import pytest
 
 from rowfiles import assert_same, blobs, no_space, write_tables
 from structsmooth import StructuralSmoother, fit_out_of_core
+from structsmooth.errors import InvalidParameterError
 from structsmooth.io.atomic import OutputError
 from structsmooth.outofcore import fit, stages
 
@@ -150,6 +153,77 @@ def test_more_threads_or_memory_are_no_other_fit(tmp_path, files, monkeypatch):
     assert not (tmp_path / "o.spill").exists()
 
 
+@pytest.mark.parametrize("place", [400, 999])
+@pytest.mark.parametrize("what", ["array", "file", "labels", "dtype"])
+def test_one_other_value_is_other_data(tmp_path, files, monkeypatch, what, place):
+    X, y = blobs(5000, 3)
+    path, labels = files(X, y)
+    given = (path, labels) if what == "file" else (X, y)
+    monkeypatch.setattr(stages, "bound_regions", raise_stop)
+    with pytest.raises(StopError):
+        fit_out_of_core(given[0], tmp_path / "o", labels=given[1])
+    if what == "labels":
+        y[place] = 1 - y[place]
+    elif what == "dtype":
+        given = (X.view(np.int64).astype(np.float64), y)
+    else:
+        X[place, 2] += 1.0
+    if what == "file":  # of the same size and time
+        times = path.stat()
+        np.save(path, X)
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    other = "labels" if what == "labels" else "data"
+    with pytest.raises(OutputError, match=f"unfinished fit with other {other}"):
+        fit_out_of_core(given[0], tmp_path / "o", labels=given[1])
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip", "empty", "gone"])
+@pytest.mark.parametrize("where", ["table", "array"])
+def test_a_damaged_file_is_made_again(tmp_path, files, monkeypatch, damage, where):
+    X, y = blobs(600, 3)
+    path, labels = files(X, y)
+    write_tables(tmp_path, X, y)
+    settings = StructuralSmoother(n_clusters=4, random_state=0, reducer="scaled-pca")
+    expected = settings.fit(X, y).sample_strengths_
+    given = {"labels": labels} if where == "array" else {"label": "y", "drop": ["id"]}
+    given |= {"smoother": settings}
+    data = path if where == "array" else tmp_path / "t.csv"
+    with monkeypatch.context() as patch:
+        patch.setattr(fit, "write_result", raise_stop)
+        with pytest.raises(StopError):
+            fit_out_of_core(data, tmp_path / "o", **given)
+    kept = tmp_path / "kept"
+    shutil.copytree(tmp_path / "o.spill", kept)
+    names = sorted(file.name for file in kept.iterdir() if file.name != "lock")
+    assert len(names) > 8
+    for name in names:
+        shutil.rmtree(tmp_path / "o.spill", ignore_errors=True)
+        shutil.rmtree(tmp_path / "o", ignore_errors=True)
+        shutil.copytree(kept, tmp_path / "o.spill")
+        file = tmp_path / "o.spill" / name
+        content = bytearray(file.read_bytes())
+        content[len(content) // 3] ^= 0x40
+        cut = {"cut": content[: len(content) // 2], "flip": content, "empty": b""}
+        file.unlink() if damage == "gone" else file.write_bytes(cut[damage])
+        found = fit_out_of_core(data, tmp_path / "o", **given)
+        assert np.array_equal(found.sample_strengths_, expected), name
+        assert not (tmp_path / "o.spill").exists()
+
+
+@pytest.mark.parametrize("place", ["o", "o/spill", "o/a/b", ".", "link"])
+def test_a_spill_directory_inside_or_around_the_output_is_refused(
+    tmp_path, files, place
+):
+    X, y = blobs(300, 3)
+    path, labels = files(X, y)
+    out = tmp_path / "here" / "o"
+    out.mkdir(parents=True)
+    (out.parent / "link").symlink_to(tmp_path)
+    with pytest.raises((InvalidParameterError, OutputError), match="spill"):
+        fit_out_of_core(path, out, labels=labels, spill=out.parent / place)
+    assert not list(out.iterdir())
+
+
 @pytest.mark.parametrize(
     ("module", "function"), [("os", "posix_fallocate"), ("numpy", "savez")]
 )
@@ -185,8 +259,6 @@ def test_a_disk_that_fills_while_writing_the_result_leaves_no_result(
 
 
 def test_a_spill_directory_that_vanishes_is_one_sentence(tmp_path, files, monkeypatch):
-    import shutil
-
     X, y = blobs(1000, 3)
     path, labels = files(X, y)
     original = stages.region_bounds

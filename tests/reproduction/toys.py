@@ -24,6 +24,7 @@ IMAGES = {
     "autoencoder": {"n_components": 4, "max_epochs": 1, "channels": [4]},
     "network": {"head": 16},
 }
+COMPACT = IMAGES | {"network": {"widths": [4, 8]}}
 TABLES = {
     "validation_rows": 40,
     "n_clusters": [2, 3],
@@ -44,6 +45,11 @@ TOYS = {
     "svhn": IMAGES,
     "cifar10-plain": IMAGES,
     "svhn-plain": IMAGES,
+    "compact-svhn": COMPACT,
+    "compact-cifar10-plain": COMPACT,
+    "pilot-svhn": {
+        key: COMPACT[key] for key in ("validation_rows", "network", "recipe")
+    },
     "higgs": TABLES | {"test_rows": 60, "fit_rows": 120},
     "timit": TABLES,
 }
@@ -75,6 +81,7 @@ def toy_files(folder):
             for part, pair in parts.items()
             for letter, array in zip("xy", pair, strict=True)
         }
+    arrays["cifar10-full.npz"] = arrays["cifar10.npz"]
     y = np.arange(300) % 2
     X = draw.normal(size=(300, 28)).astype(np.float32) + y[:, None].astype(np.float32)
     arrays["higgs_uci.npz"] = {"X": X, "y": y}

@@ -144,7 +144,7 @@ class SmoothedClassifierCV(SmoothedBase):
 
         splitter = check_cv(self.cv, coded, classifier=True)
         folds = list(splitter.split(rows, coded, groups))
-        scores = np.array([work.scores(*fold, self.scoring) for fold in folds]).T
+        scores = np.array([work.scores(a, b, self.scoring) for a, b in folds]).T
         ratio = float(np.mean([len(held) / len(kept) for kept, held in folds]))
         means = scores.mean(axis=1)
         behind = scores[means.argmax()] - scores

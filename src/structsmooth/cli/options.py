@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args, get_type_hints
 
 from typer import Argument, BadParameter, Context, Exit, Option
 
@@ -45,6 +45,8 @@ def command_line(context: Context) -> list[str]:
     Of paths only the last part is kept, because results are passed on to others.
     """
     words, given = ["structsmooth", str(context.info_name)], []
+    # Not every typer has made paths of the texts in the context.
+    hints = get_type_hints(context.command.callback)
     for parameter in context.command.params:
         source = context.get_parameter_source(str(parameter.name))
         is_given = source is not None and source.name == "COMMANDLINE"
@@ -52,15 +54,21 @@ def command_line(context: Context) -> list[str]:
             continue
         value = context.params[str(parameter.name)]
         if parameter.param_type_name == "argument":
-            words.append(value.name)
+            words.append(Path(value).name)
         elif isinstance(value, bool):
             names = parameter.opts if value else parameter.secondary_opts
             given.append(names[0])
         else:
             for one in value if parameter.multiple else [value]:
-                text = one.name if isinstance(one, Path) else getattr(one, "value", one)
+                is_path = _takes_path(hints.get(str(parameter.name)))
+                text = Path(one).name if is_path else getattr(one, "value", one)
                 given += [parameter.opts[0], str(text)]
     return words + given
+
+
+def _takes_path(hint: Any) -> bool:
+    """Whether a type is Path, or a list or a union with it."""
+    return hint is Path or any(_takes_path(part) for part in get_args(hint))
 
 
 def number_or(*words: str) -> Callable[[Any], Any]:
@@ -181,7 +189,7 @@ def exit_codes() -> Iterator[None]:
 
 
 def _fail(message: str, code: int) -> None:
-    print(f"structsmooth: {message}", file=sys.stderr)
+    print(f"structsmooth: {printable(message)}", file=sys.stderr)
     raise Exit(code) from None
 
 
@@ -199,4 +207,9 @@ def collected_notes(earlier: Iterable[str] = ()) -> Iterator[list[str]]:
 def print_notes(notes: Iterable[str]) -> None:
     """Print notes to standard error."""
     for note in notes:
-        print(f"note: {note}", file=sys.stderr)
+        print(f"note: {printable(note)}", file=sys.stderr)
+
+
+def printable(text: Any) -> str:
+    """Return text from a file so that it neither colors nor moves the screen."""
+    return "".join(c if c.isprintable() or c == "\n" else "?" for c in str(text))

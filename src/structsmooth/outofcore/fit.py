@@ -22,13 +22,21 @@ from structsmooth.cluster.regions import merge_small, resolve_min_size
 from structsmooth.errors import InvalidParameterError
 from structsmooth.io import results
 from structsmooth.io.codec import assigner_from_arrays, assigner_to_arrays
+from structsmooth.io.directories import locked
 from structsmooth.io.paths import check_target
 from structsmooth.io.store import FILE_NAME
 from structsmooth.labels.forms import smooth_labels
 from structsmooth.labels.spread import spread_of
 from structsmooth.outofcore import stages
 from structsmooth.outofcore.plan import Plan, Request, memory_limit, peak_memory
-from structsmooth.outofcore.sources import ROWS, Labels, Rows, open_data
+from structsmooth.outofcore.sources import (
+    ROWS,
+    SORTED_CODES,
+    SORTED_ROWS,
+    Labels,
+    Rows,
+    open_data,
+)
 from structsmooth.outofcore.spill import Spill
 from structsmooth.outofcore.view import images_of, look_at_rows, view_of_source
 from structsmooth.reduce import is_transformer, reduce_linearly
@@ -122,6 +130,7 @@ def fit_out_of_core(
     target = Path(output)
     check_target(target)
     place = Path(spill) if spill is not None else Path(f"{target}.spill")
+    _check_apart(place, target)
     ignored = ["n_jobs", "verbose"]
     if hasattr(smoother.random_state, "randint"):  # a generator's state changes
         ignored.append("random_state")
@@ -129,6 +138,7 @@ def fit_out_of_core(
     settings = {name: repr(v) for name, v in settings if name not in ignored}
     identity = {**request.identity(), "settings": settings}
     with (
+        locked(target),
         Spill(place, identity) as store,
         threadpool_limits(1),  # sums in BLAS depend on how many threads it has
         warnings.catch_warnings(record=True) as caught,
@@ -157,6 +167,15 @@ def fit_out_of_core(
     for note in caught:
         warnings.warn(note.message, stacklevel=2)
     return smoother
+
+
+def _check_apart(place: Path, target: Path) -> None:
+    """Refuse a spill directory that would be mixed up with the output."""
+    spill, output = place.resolve(), target.resolve()
+    if spill == output or output in spill.parents or spill in output.parents:
+        raise InvalidParameterError(
+            f"spill must be a directory apart from the output {target}, got {place}"
+        )
 
 
 def _check_settings(smoother: StructuralSmoother) -> None:
@@ -217,7 +236,9 @@ def _fit(
         assigner = assigner_from_arrays(kept)
     with progress.stage("assign", rows.n_blocks) as stage:
         kept = spill.once(
-            SIZES, lambda: stages.assign_rows(rows, assigner, spill, stage)
+            SIZES,
+            lambda: stages.assign_rows(rows, assigner, spill, stage),
+            stages.CLUSTERS,
         )
         sizes = kept["sizes"]
         regions = merge_small(
@@ -235,7 +256,7 @@ def _fit(
     with progress.stage("look at rows"):
         kept = look_at_rows(source, labels, rows.plan, spill)
     with progress.stage("sort", rows.n_pieces) as stage:
-        if not spill.has(stages.SORTED_ROWS):
+        if not spill.has(SORTED_ROWS, SORTED_CODES):
             stages.sort_rows(spill, rows, labels, regions, region_sizes, stage)
             spill.path(ROWS).unlink(missing_ok=True)  # the sorted rows are enough now
     with progress.stage("spanning trees", len(region_sizes)) as stage:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -31,6 +32,8 @@ from structsmooth.support.validation import check_features, encode_labels
 # In the spill directory: the rows of a table as numbers, the labels numbered in the
 # order in which they appear, and what these numbers mean.
 ROWS, CODES, CLASSES = "rows.bin", "codes.bin", "classes.npz"
+# Rows and class numbers sorted by region.
+SORTED_ROWS, SORTED_CODES = "sorted_rows.bin", "sorted_codes.bin"
 ENCODING = "encoding.npz"  # how the columns of a table become features
 # Rows of a table that are read at a time to fit its encoding.
 TABLE_ROWS = 65_536
@@ -93,12 +96,17 @@ class TableSource:
         The columns, without rows.
     n_rows : int
         How many rows there are.
+    copy : callable
+        Copies the rows again, if they are gone and needed.
     """
 
     dtype: np.dtype[Any] = np.dtype(np.float64)
 
-    def __init__(self, spill: Spill, table: Table, n_rows: int) -> None:
+    def __init__(
+        self, spill: Spill, table: Table, n_rows: int, copy: Callable[[], Any]
+    ) -> None:
         self._spill, self._table, self.n_rows = spill, table, n_rows
+        self._copy = copy
         kept = spill.once(
             ENCODING,
             lambda: encoding_to_arrays(fit_encoding(table, blocks=self._blocks)),
@@ -108,6 +116,8 @@ class TableSource:
 
     def values(self, start: int, stop: int) -> NDArray[np.float64]:
         """Return some rows as they are in the table."""
+        if not self._spill.has(ROWS):
+            self._copy()
         return self._spill.read(ROWS, self.dtype, start, stop, len(self._table.names))
 
     def table_of(self, values: NDArray[np.float64]) -> Table:
@@ -217,12 +227,13 @@ class Rows:
 def open_data(request: Request, spill: Spill) -> tuple[Source, Labels]:
     """Return rows and labels; a table is copied, because parsing text is slow."""
     if request.is_table:
-        kept = spill.once(CLASSES, lambda: _copy_table(request, spill))
+        copy = partial(_copy_table, request, spill)
+        kept = spill.once(CLASSES, copy, CODES)
         labels = Labels(spill, kept)
-        return TableSource(spill, _table_of(kept), labels.n_rows), labels
+        return TableSource(spill, _table_of(kept), labels.n_rows, copy), labels
     source = ArraySource(request.data)
     kept = spill.once(
-        CLASSES, lambda: _number_labels(request.labels, spill, source.n_rows)
+        CLASSES, lambda: _number_labels(request.labels, spill, source.n_rows), CODES
     )
     return source, Labels(spill, kept)
 

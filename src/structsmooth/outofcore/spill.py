@@ -1,15 +1,20 @@
 """A directory for what does not fit into memory, from which a fit can resume.
 
-A file is written as ``.part`` and renamed, so that it is complete or not there. The
-manifest records data and settings, and a lock keeps other fits away.
+A file is written as ``.part`` and renamed, so that it is complete or not there, and
+ends with a checksum. A file that was damaged since counts as not there, so that its
+stage is done again. The manifest records data and settings, and a lock keeps other fits
+away.
 """
 
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
-import shutil
+import re
+import struct
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -23,6 +28,15 @@ MANIFEST = "manifest.json"
 LOCK = "lock"
 FORMAT = "structsmooth.spill"
 PART = ".part"
+# All files that a fit may leave here.
+OURS = re.compile(
+    r"(manifest\.json|(seed|clusters|sizes|range|variance|components|classes|encoding"
+    r"|looked_at|bounds-\d+)\.npz|(rows|codes|clusters|sorted_rows|sorted_codes)\.bin)"
+    r"(\.part)?|lock"
+)
+# After the content of each file: a mark, the checksum and the number of bytes.
+END, MARK = struct.Struct("<8sIQ"), b"checksum"
+CHUNK = 2**20
 
 
 class Spill:
@@ -32,6 +46,7 @@ class Spill:
         self.directory = directory
         self._identity = {"format": FORMAT, **identity}
         self._lock: BinaryIO | None = None
+        self._intact: set[str] = set()  # files whose checksums are known to be right
 
     def __enter__(self) -> Spill:
         with self.errors():
@@ -41,6 +56,7 @@ class Spill:
             for unfinished in self.directory.glob("*" + PART):
                 unfinished.unlink()
             if not self.has(MANIFEST):
+                self._clear()  # nobody knows which data the other files belong to
                 with self.writing(MANIFEST) as stream:
                     stream.write(json.dumps(self._identity, indent=1).encode())
         return self
@@ -50,16 +66,44 @@ class Spill:
             self._lock.close()
 
     def remove(self) -> None:
-        """Delete everything: the fit is complete."""
-        shutil.rmtree(self.directory, ignore_errors=True)
+        """Delete everything: the fit is complete, or cannot be resumed.
+
+        The manifest goes last, so that after an interruption the rest is still known
+        to be ours.
+        """
+        with contextlib.suppress(OSError):
+            self._clear()
+            for name in (MANIFEST, LOCK):
+                self.path(name).unlink(missing_ok=True)
+            self.directory.rmdir()
+
+    def _clear(self) -> None:
+        """Delete all but the manifest and the lock."""
+        for path in self.directory.iterdir():
+            if path.name not in (MANIFEST, LOCK) and OURS.fullmatch(path.name):
+                path.unlink(missing_ok=True)
 
     def path(self, name: str) -> Path:
         """Return the path of a file."""
         return self.directory / name
 
-    def has(self, name: str) -> bool:
-        """Whether a file is there, which means that it is complete."""
-        return self.path(name).is_file()
+    def has(self, *names: str) -> bool:
+        """Whether all these files are there and intact; a damaged one is deleted."""
+        return all(self._is_intact(name) for name in names)
+
+    def _is_intact(self, name: str) -> bool:
+        path = self.path(name)
+        if name in self._intact or not path.is_file():
+            return path.is_file()
+        with self.errors(), path.open("rb") as stream:
+            size = max(0, path.stat().st_size - END.size)
+            found = _checksum(stream, size)
+            end = stream.read()
+        if end != END.pack(MARK, found, size):
+            path.unlink()
+            return False
+        self._intact.add(name)
+        return True
 
     @contextlib.contextmanager
     def errors(self) -> Iterator[None]:
@@ -80,6 +124,8 @@ class Spill:
         """Give a file that gets its name when the block succeeds.
 
         A known size is reserved at once, so that a full disk is found before the work.
+        Then the file is also on the disk before it gets its name; small files may be
+        lost with the power, and are made again.
         """
         part = self.path(name + PART)
         with self.errors():
@@ -88,19 +134,31 @@ class Spill:
                     if n_bytes and hasattr(os, "posix_fallocate"):
                         os.posix_fallocate(stream.fileno(), 0, n_bytes)
                     yield stream
-                part.replace(self.path(name))
+                with part.open("r+b") as stream:
+                    size = part.stat().st_size
+                    stream.write(END.pack(MARK, _checksum(stream, size), size))
+                    if n_bytes:
+                        stream.flush()
+                        os.fsync(stream.fileno())
+                os.replace(part, self.path(name))
+                self._intact.add(name)
             finally:
                 part.unlink(missing_ok=True)
 
     def once(
-        self, name: str, make: Callable[[], dict[str, Any]]
+        self, name: str, make: Callable[[], dict[str, Any]], *beside: str
     ) -> dict[str, NDArray[Any]]:
-        """Return small arrays from a file, made and written if it is not there yet."""
-        if not self.has(name):
+        """Return small arrays from a file, made and written if it is not there yet.
+
+        Files ``beside`` it are made at the same time, and again if one is missing.
+        """
+        if not self.has(*beside, name):
             arrays = make()
             with self.writing(name) as stream:
                 np.savez(stream, allow_pickle=False, **arrays)
-        with self.errors(), np.load(self.path(name), allow_pickle=False) as bundle:
+        with self.errors():
+            content = io.BytesIO(self.path(name).read_bytes())
+        with np.load(content, allow_pickle=False) as bundle:
             return {key: bundle[key] for key in bundle.files}
 
     def read(
@@ -121,20 +179,27 @@ class Spill:
 
     def _refuse_others(self) -> None:
         """Refuse a directory that holds anything but an unfinished fit like this."""
+        if self.directory.is_symlink():
+            raise OutputError(
+                f"cannot spill to {self.directory}: it is a symbolic link, expected a "
+                "directory"
+            )
         if not self.directory.exists():
             return
-        found: Any = None
+        names = {"not a directory"}
         if self.directory.is_dir():
             names = {path.name for path in self.directory.iterdir()}
-            if not names or names <= {LOCK, MANIFEST + PART}:
-                return
-            with contextlib.suppress(OSError, ValueError):
-                found = json.loads(self.path(MANIFEST).read_text(encoding="utf-8"))
-        if not isinstance(found, dict) or found.get("format") != FORMAT:
+        if not all(OURS.fullmatch(name) for name in names) or (
+            names and not names & {LOCK, MANIFEST, MANIFEST + PART}
+        ):
             raise OutputError(
                 f"cannot spill to {self.directory}: it holds other files, expected a "
                 "new directory"
             )
+        if not self.has(MANIFEST):
+            return  # new, or damaged: then the fit starts again
+        content = self.path(MANIFEST).read_bytes()[: -END.size]
+        found = json.loads(content)
         other = [k for k, v in self._identity.items() if found.get(k) != v]
         if other:
             raise OutputError(
@@ -155,3 +220,16 @@ class Spill:
                 f"another fit is at work in {self.directory}; wait for it, or choose "
                 "another output"
             ) from None
+
+
+def _checksum(stream: BinaryIO, size: int) -> int:
+    """Return the checksum of the first bytes of a file, and leave it behind them."""
+    stream.seek(0)
+    found = 0
+    while size > 0:
+        chunk = stream.read(min(CHUNK, size))
+        if not chunk:
+            break
+        found = zlib.crc32(chunk, found)
+        size -= len(chunk)
+    return found

@@ -14,7 +14,7 @@ from structsmooth.cluster import clusterers
 from structsmooth.cluster.assign import Assigner
 from structsmooth.cluster.regions import Regions
 from structsmooth.io.codec import bounds_from_arrays, bounds_to_arrays
-from structsmooth.outofcore.sources import Labels, Rows
+from structsmooth.outofcore.sources import SORTED_CODES, SORTED_ROWS, Labels, Rows
 from structsmooth.outofcore.spill import Spill
 from structsmooth.reduce import FULL_SPECTRUM, LinearReduction
 from structsmooth.support.groups import order_by_group
@@ -22,11 +22,9 @@ from structsmooth.support.parallel import side_by_side
 from structsmooth.support.progress import Stage
 from structsmooth.tree.algorithms import prim_seconds
 
-# Files in the spill directory: moments, the cluster of each row, rows and class numbers
-# sorted by region, and the bounds of a region.
+# Files in the spill directory: moments, the cluster of each row, bounds of a region.
 RANGE, VARIANCE, COMPONENTS = "range.npz", "variance.npz", "components.npz"
 CLUSTERS = "clusters.bin"
-SORTED_ROWS, SORTED_CODES = "sorted_rows.bin", "sorted_codes.bin"
 BOUNDS = "bounds-{}.npz"
 # Bytes per row to draw the sample for clustering: distances, their order, the workspace
 # of sorting them, and a permutation.
