@@ -85,10 +85,10 @@ def test_damaged_data(tmp_path, name, capsys):
             assert len(dataset.X) >= 1
             counts["read"] += 1
         except REFUSALS as error:
-            assert "\n" not in str(error)
-            counts["refused"] += 1
+            counts["refused" if "\n" not in str(error) else "several lines"] += 1
     report(capsys, name, counts)
     assert counts["refused"] or name == "t.csv"
+    assert not counts["several lines"]
 
 
 def fitted(**settings):
@@ -109,28 +109,28 @@ def test_damaged_smoothers(tmp_path, capsys, regions):
         try:
             loaded = StructuralSmoother.load(tmp_path / "s")
         except REFUSALS as error:
-            assert "\n" not in str(error)
-            counts["refused"] += 1
+            counts["refused" if "\n" not in str(error) else "several lines"] += 1
             continue
         # Some bytes of a zip file, such as dates, are not read.
         assert np.array_equal(loaded.sample_strengths_, smoother.sample_strengths_)
         counts["same"] += 1
     report(capsys, f"smoother.zip ({regions})", counts)
+    assert not counts["several lines"]
     assert counts["refused"]
 
 
 CHANGES = (
-    lambda a, rng: np.full_like(a, np.nan) if a.dtype.kind == "f" else a[:0],
-    lambda a, rng: -a if a.dtype.kind in "if" else a,
-    lambda a, rng: a * 1000 if a.dtype.kind in "iuf" else a,
-    lambda a, rng: a + 1 if a.dtype.kind in "iuf" else a,
-    lambda a, rng: rng.permutation(a.ravel()).reshape(a.shape),
-    lambda a, rng: np.repeat(a, 2, axis=0) if a.ndim else np.array([a, a]),
-    lambda a, rng: a.astype(str),
-    lambda a, rng: a.astype(complex) if a.dtype.kind in "iuf" else a,
-    lambda a, rng: np.zeros_like(a),
-    lambda a, rng: a[..., np.newaxis],
-    lambda a, rng: a.astype(np.float32) if a.dtype.kind == "f" else a,
+    lambda a: np.full_like(a, np.nan) if a.dtype.kind == "f" else a.ravel()[:0],
+    lambda a: -a if a.dtype.kind in "if" else a,
+    lambda a: a * 1000 if a.dtype.kind in "iuf" else a,
+    lambda a: a + 1 if a.dtype.kind in "iuf" else a,
+    lambda a: RNG.permutation(a.ravel()).reshape(a.shape),
+    lambda a: np.repeat(a, 2, axis=0) if a.ndim else np.array([a, a]),
+    lambda a: a.astype(str),
+    lambda a: a.astype(complex) if a.dtype.kind in "iuf" else a,
+    lambda a: np.zeros_like(a),
+    lambda a: a[..., np.newaxis],
+    lambda a: a.astype(np.float32) if a.dtype.kind == "f" else a,
 )
 
 
@@ -151,7 +151,7 @@ def test_changed_arrays_with_valid_checksums(tmp_path, capsys, settings):
     for number in chosen:
         name, change = pairs[number]
         (tmp_path / "s").write_bytes(content)
-        rewrite(tmp_path / "s", **{name: change(arrays[name], rng)})
+        rewrite(tmp_path / "s", **{name: change(arrays[name])})
         try:
             loaded = StructuralSmoother.load(tmp_path / "s")
         except REFUSALS:
@@ -206,9 +206,9 @@ def test_bombs_take_no_memory(tmp_path, capsys):
     with zipfile.ZipFile(tmp_path / "s") as bundle:
         parts = {name: bundle.read(name) for name in bundle.namelist()}
     zeros = io.BytesIO()
-    np.save(zeros, np.zeros(2**24 // 8 * 8))
+    np.save(zeros, np.zeros(1_500_000))
     nested = ("[" * 10**5).encode()
-    for name in parts:
+    for name in list(parts)[: how_many(len(parts), 3)]:
         for content in (zeros.getvalue(), nested, json.dumps([0] * 10**6).encode()):
             with zipfile.ZipFile(tmp_path / "b", "w", zipfile.ZIP_DEFLATED) as bundle:
                 for other, part in parts.items():
@@ -216,8 +216,6 @@ def test_bombs_take_no_memory(tmp_path, capsys):
             with pytest.raises(REFUSALS):
                 StructuralSmoother.load(tmp_path / "b")
             counts["refused"] += 1
-            if not FULL:
-                break
     report(capsys, "bombs", counts)
 
 
