@@ -15,6 +15,7 @@ import time
 import types
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -258,7 +259,7 @@ def _run_seed(work: SeedWork, runs: Runs, settings: dict[str, Any]) -> list[Reco
             found.append(run(method, alpha, beta))
     for arm in work.task.arms:
         key = (work.seed, arm.name, describe_arm(arm))
-        found.append(runs.get(key, lambda arm=arm: work.run_arm(arm)))
+        found.append(runs.get(key, partial(work.run_arm, arm)))
     return choose(found, settings)
 
 
