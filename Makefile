@@ -7,7 +7,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-browser test-experiments test-minimum test-spark release-check
-.PHONY: lint types imports unit theory recipes bench picture clean
+.PHONY: lint types imports unit faults theory recipes bench picture clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -46,6 +46,9 @@ imports: $(VENV)/.test ## import-linter: layers import only from those below
 unit: $(VENV)/.test ## the tests and the doctests
 	$(BIN)/python -m pytest -n 2 -q
 
+faults: $(VENV)/.test ## thousands of damaged files, kills at every step, races, full disks
+	STRUCTSMOOTH_FAULTS=full $(BIN)/python -m pytest -q tests/faults
+
 theory: $(VENV)/.test ## statistical tests on larger samples, and the compiled loss
 	STRUCTSMOOTH_THEORY=full $(BIN)/python -m pytest -n 2 -q tests/theory tests/pytorch/test_functional.py
 	STRUCTSMOOTH_THEORY=full $(BIN)/python -m pytest -n 2 -q tests --ignore tests/theory -m statistical
@@ -62,7 +65,7 @@ test-minimum: $(VENV)/.release ## the oldest versions that pyproject.toml allows
 	$(BIN)/uv venv --quiet --clear --python $(PYTHON) $(VENV)/minimum
 	$(BIN)/uv pip install --quiet --python $(VENV)/minimum/bin/python --resolution lowest-direct \
 	  '.[boosting,parquet,report]' --group installed
-	$(VENV)/minimum/bin/python -m pytest -q tests --ignore tests/theory
+	$(VENV)/minimum/bin/python -m pytest -q tests --ignore tests/theory --ignore tests/test_docs.py
 
 release-check: $(VENV)/.release ## build, check, install, test and uninstall what is published
 	PYTHON=$(PYTHON) .ci/release-check

@@ -42,9 +42,9 @@ result = compare(
 # Read the verdict
 # ----------------
 #
-# The first line is the decision, and ``result.best`` the smoother that it recommends,
-# or None. The findings below the verdict are its reasons. "No clear difference" means
-# that the interval contains 0, not that there is no difference.
+# The first line is the decision, and ``result.best`` is the smoother that it
+# recommends, or None. The findings below the verdict are its reasons. "No clear
+# difference" means that the interval contains 0, not that there is no difference.
 
 print(result.choice.headline)
 print(result.verdict)

@@ -459,26 +459,40 @@ def test_a_directory_of_somebody_else_is_left_alone(data, tmp_path):
     assert (own / "labels.npy").read_text() == "precious"
 
 
-def test_a_result_cut_short_is_recognized_and_replaced(result, data, monkeypatch):
-    from pathlib import Path
+def test_a_result_cut_short_leaves_the_earlier_one(result, data, monkeypatch):
+    from structsmooth.io import directories
 
-    real, calls = Path.replace, []
+    def interrupted(*_):
+        raise KeyboardInterrupt
 
-    def interrupted(self, target):
-        calls.append(target)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return real(self, target)
-
-    monkeypatch.setattr(Path, "replace", interrupted)
+    before = {path.name: path.read_bytes() for path in result.iterdir()}
     arguments = ["fit", str(data), "-o", str(result), "-q", "--alpha", "0.3"]
-    assert run_app(app, arguments).exit_code == 130
-    assert not (result / "summary.json").exists()
-    monkeypatch.setattr(Path, "replace", real)
+    with monkeypatch.context() as patch:
+        patch.setattr(directories, "_exchange", interrupted)
+        assert run_app(app, arguments).exit_code == 130
+    assert {path.name: path.read_bytes() for path in result.iterdir()} == before
     assert run_app(app, arguments).exit_code == 0
+    assert [path.name for path in result.parent.glob(".*")] == []
     assert np.load(result / "strengths.npy").mean() == pytest.approx(0.3)
     assert np.load(result / "soft_labels.npy").shape == (400, 2)
     assert not list(result.glob(".unfinished-*"))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["report", "OUT", "-o", "OUT/summary.html"],
+        ["labels", "OUT", "-o", "OUT/labels.npy"],
+        ["labels", "OUT", "--kind", "sparse", "-o", "OUT/clusters.csv"],
+    ],
+)
+def test_files_of_a_result_are_not_overwritten(result, arguments):
+    before = {path.name: path.read_bytes() for path in result.iterdir()}
+    words = [word.replace("OUT", str(result)) for word in arguments]
+    got = run_app(app, words)
+    assert got.exit_code == USAGE
+    assert "is a file of the result" in got.stderr
+    assert {path.name: path.read_bytes() for path in result.iterdir()} == before
 
 
 def test_columns_of_new_rows_are_found_by_name(overlapping, tmp_path):

@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from structsmooth.bayes_error.shrinkage import FEW_ROWS
+from structsmooth.cli.options import printable
 
 if TYPE_CHECKING:
     from structsmooth.compare.result import Comparison
@@ -27,7 +28,7 @@ def print_summary(
     strength, n_clusters = summary["strength"], summary["n_clusters"]
     clusters = "1 cluster" if n_clusters == 1 else f"{n_clusters} clusters"
     table = Table(
-        title=f"{escape(summary['data'])}: {summary['n_samples']} rows, "
+        title=f"{_text(summary['data'])}: {summary['n_samples']} rows, "
         f"{len(summary['classes'])} classes, {clusters}",
         box=SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
@@ -66,8 +67,8 @@ def print_summary(
         f"{summary['label_smoothing']:.3g} has the same mean).",
         f"Bias of the Bayes error: {_percent(bias['structural'])}, uniform smoothing "
         f"{_percent(bias['uniform'])}: {bias['saved']:.1%} saved.",
-        f"Wrote to {escape(str(output))}: {', '.join(summary['files'])}, summary.json",
-        f"As a page with maps and tables: structsmooth report {escape(str(output))}",
+        f"Wrote to {_text(output)}: {', '.join(summary['files'])}, summary.json",
+        f"As a page with maps and tables: structsmooth report {_text(output)}",
     ]
     if summary["n_suspects"] is not None:
         where = "see suspects.csv, and "
@@ -84,7 +85,7 @@ def print_suspects(name: str, rows: list[dict[str, Any]], output: Path | None) -
     """Print the most certain suspects, and where the others are."""
     console = Console(highlight=False)
     if rows:
-        console.print(f"{escape(name)}: labels that look wrong, most certain first")
+        console.print(f"{_text(name)}: labels that look wrong, most certain first")
         cells = [["row", "label now", "likely label", "score", "why"]]
         for row in rows[:MOST_ROWS]:
             shown = [_text(row[key]) for key in ("row", "label", "likely")]
@@ -92,7 +93,7 @@ def print_suspects(name: str, rows: list[dict[str, Any]], output: Path | None) -
         console.print(_table(cells, 3))
     console.print(_about_suspects(len(rows)), soft_wrap=True)
     if output is not None:
-        console.print(f"Wrote the list to {escape(str(output))}.", soft_wrap=True)
+        console.print(f"Wrote the list to {_text(output)}.", soft_wrap=True)
     elif len(rows) > MOST_ROWS:
         console.print("Write the whole list to a file with -o FILE.", soft_wrap=True)
 
@@ -132,7 +133,7 @@ def _cells(row: dict[str, Any]) -> list[str]:
 
 def _text(value: Any) -> str:
     """Return a user's name so that it neither colors nor moves the screen."""
-    return escape("".join(c if c.isprintable() else "?" for c in str(value)))
+    return escape(printable(value).replace("\n", "?"))
 
 
 def _range(low: float, high: float) -> str:
@@ -153,7 +154,7 @@ def print_comparison(
     facts = result.description
     n_seeds = len(result.values("none", "error"))
     console.print(
-        f"{escape(name)}: {facts['n_rows']} rows, {len(facts['classes'])} classes, "
+        f"{_text(name)}: {facts['n_rows']} rows, {len(facts['classes'])} classes, "
         f"{n_seeds} seeds",
         soft_wrap=True,
     )
@@ -176,8 +177,8 @@ def print_comparison(
         console.print(f"  {escape(line)}", soft_wrap=True)
     if output is not None:
         console.print(
-            f"All runs are in {escape(str(output))}. As a page with risk-coverage "
-            f"curves: structsmooth report {escape(str(output))}",
+            f"All runs are in {_text(output)}. As a page with risk-coverage "
+            f"curves: structsmooth report {_text(output)}",
             soft_wrap=True,
         )
 

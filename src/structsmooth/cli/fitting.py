@@ -215,20 +215,22 @@ def _fit_in_memory(
     shown: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
     from structsmooth.io import results
+    from structsmooth.io.directories import locked
 
-    with options.collected_notes(notes) as notes:
-        smoother.fit(dataset.X, dataset.y)
-    summary = {"data": name, **results.summarize(smoother, notes, **shown)}
-    coded = smoother.encode(dataset.y, len(dataset.X))
-    view = results.view_of_dataset(smoother, dataset, images)
-    write_files = partial(
-        results.write_fitted,
-        smoother=smoother,
-        coded=coded,
-        view=view,
-        class_names=summary["class_names"],
-    )
-    summary = results.write_results(output, summary, write_files)
+    with locked(output):
+        with options.collected_notes(notes) as notes:
+            smoother.fit(dataset.X, dataset.y)
+        summary = {"data": name, **results.summarize(smoother, notes, **shown)}
+        coded = smoother.encode(dataset.y, len(dataset.X))
+        view = results.view_of_dataset(smoother, dataset, images)
+        write_files = partial(
+            results.write_fitted,
+            smoother=smoother,
+            coded=coded,
+            view=view,
+            class_names=summary["class_names"],
+        )
+        summary = results.write_results(output, summary, write_files)
     _print_result(summary, smoother, output, as_json, quiet)
 
 

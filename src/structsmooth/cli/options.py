@@ -189,7 +189,7 @@ def exit_codes() -> Iterator[None]:
 
 
 def _fail(message: str, code: int) -> None:
-    print(f"structsmooth: {message}", file=sys.stderr)
+    print(f"structsmooth: {printable(message)}", file=sys.stderr)
     raise Exit(code) from None
 
 
@@ -207,4 +207,9 @@ def collected_notes(earlier: Iterable[str] = ()) -> Iterator[list[str]]:
 def print_notes(notes: Iterable[str]) -> None:
     """Print notes to standard error."""
     for note in notes:
-        print(f"note: {note}", file=sys.stderr)
+        print(f"note: {printable(note)}", file=sys.stderr)
+
+
+def printable(text: Any) -> str:
+    """Return text from a file so that it neither colors nor moves the screen."""
+    return "".join(c if c.isprintable() or c == "\n" else "?" for c in str(text))

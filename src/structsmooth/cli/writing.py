@@ -41,9 +41,10 @@ def write_report(
         files = {"file": str(page), "json": str(beside)}
         print(json.dumps({**files, "headline": report.verdict.headline}))
     elif not quiet:
-        print(report.verdict.headline)
+        print(options.printable(report.verdict.headline))
         options.print_notes(report.left_out)
-        print(f"Wrote {page} ({page.stat().st_size // 1000} kB) and {beside}.")
+        size = page.stat().st_size // 1000
+        print(options.printable(f"Wrote {page} ({size} kB) and {beside}."))
 
 
 def _write_comparison(
@@ -119,8 +120,9 @@ def write_labels(
     write_columns(output, columns)
     rows = len(next(iter(columns.values())))
     if as_json:
-        found = {"file": str(output), "kind": kind.value, "rows": rows, "notes": notes}
-        print(json.dumps(found))
+        answer = {"file": str(output), "kind": kind.value, "rows": rows, "notes": notes}
+        print(json.dumps(answer))
     elif not quiet:
         options.print_notes(notes)
-        print(f"Wrote {kind.value} labels, {rows} rows, to {output}.")
+        sentence = f"Wrote {kind.value} labels, {rows} rows, to {output}."
+        print(options.printable(sentence))

@@ -103,7 +103,11 @@ def read_npy(path: str | Path) -> NDArray[Any]:
     path = Path(path)
     check_is_file(path)
     with reading(path, "is damaged or not a NumPy file"):
-        array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+        found = np.load(path, mmap_mode="r", allow_pickle=False)
+        if not isinstance(found, np.ndarray):
+            found.close()
+            raise FileFormatError(f"{path} is an npz file, expected an npy file")
+    array: NDArray[Any] = found
     return array
 
 
@@ -133,7 +137,7 @@ def text_labels_of(path: Path) -> Iterator[list[str]]:
         reading(path, "is not a text file of labels"),
         path.open(encoding="utf-8-sig") as stream,
     ):
-        lines = (line.strip() for line in stream if line.strip())
+        lines = (line.strip() for line in tables.lines_of(stream, path) if line.strip())
         while cells := list(itertools.islice(lines, LABEL_ROWS)):
             tables.refuse_missing(cells, path, n_before)
             yield cells

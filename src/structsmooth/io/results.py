@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import json
-import shutil
-import tempfile
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,7 +21,8 @@ from structsmooth.errors import (
 )
 from structsmooth.io import paths
 from structsmooth.io.archive import write_arrays
-from structsmooth.io.atomic import reading, wrapped_errors, written_beside
+from structsmooth.io.atomic import reading, written_beside
+from structsmooth.io.directories import swapped_in
 from structsmooth.io.store import FILE_NAME, settings_of, versions
 from structsmooth.io.tables import Dataset
 from structsmooth.labels.forms import expand_rows, flip_labels
@@ -38,20 +37,13 @@ from structsmooth.report.html import check_page_path
 from structsmooth.report.pictures import image_layout
 from structsmooth.report.view import FILE_NAME as VIEW_NAME
 from structsmooth.report.view import View, load_view, save_view
+from structsmooth.report.words import short
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.strengths.epsilon import epsilon_from_alpha
 from structsmooth.support.validation import check_codes
 
 SUSPECTS = "suspects.csv"
-# Files of an earlier fit, or of its report, that would contradict a new result.
-OF_EARLIER_FITS = {
-    "soft_labels.npy",
-    "clusters.npy",
-    SUSPECTS,
-    VIEW_NAME,
-    "report.html",
-    "report.json",
-}
+LONGEST_NAME = 80  # of the data, in a report
 WITHOUT_VIEW = (
     "The map, the most ambiguous samples and what distinguishes the clusters are left "
     "out, because {}. Fit again to see them."
@@ -165,39 +157,18 @@ def write_results(
 ) -> dict[str, Any]:
     """Write a result directory and return its summary.
 
-    ``write_files`` writes all but the summary into a given folder. That folder is
-    inside the directory; the files are moved out of it when they are complete, the
-    summary last: a result with a summary is complete. An earlier result is replaced;
-    any other directory with files in it is left alone.
+    ``write_files`` writes all but the summary into a given folder, which then replaces
+    the directory with one rename: an earlier result is there until the new one is. Any
+    other directory with files in it is left alone.
     """
     target = Path(directory)
     paths.check_target(target)
-    with wrapped_errors(target):
-        is_new = not target.exists()
-        target.mkdir(parents=True, exist_ok=True)
-        unfinished = Path(tempfile.mkdtemp(dir=target, prefix=paths.UNFINISHED))
-    try:
-        with wrapped_errors(target):
-            write_files(unfinished)
-            files = sorted(path.name for path in unfinished.iterdir())
-            summary = {"format": paths.FORMAT, **summary, "files": files}
-            text = json.dumps(summary, indent=1, default=str) + "\n"
-            (unfinished / paths.SUMMARY).write_text(text, encoding="utf-8")
-    except BaseException:
-        shutil.rmtree(unfinished, ignore_errors=True)
-        if is_new:
-            with contextlib.suppress(OSError):
-                target.rmdir()
-        raise
-    # If this is interrupted, the folder stays and shows that the result is ours.
-    with wrapped_errors(target):
-        (target / paths.SUMMARY).unlink(missing_ok=True)
-        for name in [*files, paths.SUMMARY]:
-            (unfinished / name).replace(target / name)
-        for name in OF_EARLIER_FITS - set(files):
-            (target / name).unlink(missing_ok=True)
-        for folder in target.glob(paths.UNFINISHED + "*"):
-            shutil.rmtree(folder, ignore_errors=True)
+    with swapped_in(target) as folder:
+        write_files(folder)
+        files = sorted(path.name for path in folder.iterdir())
+        summary = {"format": paths.FORMAT, **summary, "files": files}
+        text = json.dumps(summary, indent=1, default=str) + "\n"
+        (folder / paths.SUMMARY).write_text(text, encoding="utf-8")
     return summary
 
 
@@ -206,11 +177,18 @@ def read_result(
 ) -> tuple[StructuralSmoother, NDArray[np.int64], dict[str, Any]]:
     """Read back the smoother, the class numbers and the summary of a result."""
     source = Path(directory)
-    summary = paths.read_summary(source)
-    smoother = StructuralSmoother.load(source / FILE_NAME)
-    with reading(source / "labels.npy"):
-        coded = np.load(source / "labels.npy", allow_pickle=False)
-        coded = check_codes(coded, len(smoother.classes_))
+    while True:
+        summary = paths.read_summary(source)
+        before = source.stat()
+        smoother = StructuralSmoother.load(source / FILE_NAME)
+        with reading(source / "labels.npy"):
+            coded = np.load(source / "labels.npy", allow_pickle=False)
+            coded = check_codes(coded, len(smoother.classes_))
+        # A fit that ends just now may have put another directory in this place.
+        if summary == paths.read_summary(source) and os.path.samestat(
+            before, source.stat()
+        ):
+            break
     if len(coded) != len(smoother.sample_strengths_):
         raise FileFormatError(f"{source} is damaged: its files do not fit together")
     return smoother, coded, summary
@@ -247,7 +225,7 @@ def report_of_result(
     report = build_report(
         smoother,
         view,
-        name=str(summary.get("data", source.name)),
+        name=short(str(summary.get("data", source.name)), LONGEST_NAME),
         class_names=summary.get("class_names"),
         notes=[str(note) for note in summary.get("notes", [])],
         fit_versions=summary.get("versions"),
@@ -313,9 +291,23 @@ def write_cluster_table(
         )
     path = directory / "clusters.csv"
     with path.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, fieldnames=list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
+        writer = csv.writer(stream)
+        writer.writerow(rows[0])
+        writer.writerows(map(_safe_cell, row.values()) for row in rows)
+
+
+def _safe_cell(value: Any) -> Any:
+    """Return a cell that no spreadsheet takes for a formula.
+
+    Text that begins like one, and is no number, gets an apostrophe in front.
+    """
+    if not isinstance(value, str) or not value.startswith(("=", "+", "-", "@", "\t")):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value
 
 
 def label_columns(
@@ -356,6 +348,7 @@ def label_columns(
 def write_columns(path: str | Path, columns: dict[str, NDArray[Any]]) -> None:
     """Write columns to csv (with a header), npz (by name) or npy (stacked)."""
     target = paths.check_columns_path(path)
+    paths.check_not_ours(target)
     kind = target.suffix.lower()
     arrays = [c.astype(str) if c.dtype.kind == "O" else c for c in columns.values()]
     if kind == ".npy" and len({array.dtype.kind for array in arrays}) > 1:
@@ -367,8 +360,9 @@ def write_columns(path: str | Path, columns: dict[str, NDArray[Any]]) -> None:
         if kind == ".csv":
             with temporary.open("w", newline="", encoding="utf-8") as stream:
                 writer = csv.writer(stream)
-                writer.writerow(columns)
-                writer.writerows(zip(*(a.tolist() for a in arrays), strict=True))
+                writer.writerow(map(_safe_cell, columns))
+                cells = zip(*(a.tolist() for a in arrays), strict=True)
+                writer.writerows(map(_safe_cell, row) for row in cells)
         elif kind == ".npz":
             write_arrays(temporary, dict(zip(columns, arrays, strict=True)))
         else:

@@ -29,7 +29,9 @@ from structsmooth.io.atomic import reading
 
 TEXT_TABLES = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 PARQUET = (".parquet", ".pq")
-CSV_ROWS = 20_000
+CSV_ROWS, CSV_CELLS = 20_000, 2_000_000
+# Longer lines, in characters, are not read: they may be all of a small file's memory.
+LONGEST_LINE = 2**26
 PARQUET_ROWS = 65_536
 # What stands for a missing label; "none" and "?" may well be classes.
 MISSING_LABELS = frozenset(("", "nan", "na", "n/a", "#n/a", "null", "<na>"))
@@ -147,16 +149,27 @@ def _csv_pieces(path: Path, options: TableOptions) -> Iterator[Piece]:
             raise FileFormatError(f"{path} is not a csv file: {error}") from None
 
 
+def lines_of(stream: Any, path: Path) -> Iterator[str]:
+    """Give the lines of a text file, unless one would fill the memory."""
+    while line := stream.readline(LONGEST_LINE):
+        if len(line) == LONGEST_LINE:
+            raise FileFormatError(
+                f"{path} has a line of more than {LONGEST_LINE} characters"
+            )
+        yield line
+
+
 def _parse_csv(stream: Any, path: Path, options: TableOptions) -> Iterator[Piece]:
-    lines = [next(stream, "")]
+    every_line = lines_of(stream, path)
+    lines = [next(every_line, "")]
     while lines[-1].isspace():
-        lines.append(next(stream, ""))
+        lines.append(next(every_line, ""))
     # The first line that is not blank shows, outside quotes, what separates the cells.
     unquoted = "".join(lines[-1].split('"')[::2])
     delimiter = max(",;\t", key=unquoted.count)
     if path.name.lower().endswith((".tsv", ".tsv.gz")) and "\t" in unquoted:
         delimiter = "\t"
-    lines_again = itertools.chain(lines, stream)
+    lines_again = itertools.chain(lines, every_line)
     reader = csv.reader(lines_again, delimiter=delimiter, strict=True)
     first = next((row for row in reader if any(cell.strip() for cell in row)), None)
     if first is None:
@@ -189,7 +202,7 @@ def _parse_csv(stream: Any, path: Path, options: TableOptions) -> Iterator[Piece
                 f"cells as in the first line, got {len(row)}"
             )
         rows.append(row)
-        if len(rows) == CSV_ROWS:
+        if len(rows) == CSV_ROWS or len(rows) * len(names) >= CSV_CELLS:
             yield convert()
             n_before += len(rows)
             rows = []

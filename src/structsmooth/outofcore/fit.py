@@ -22,6 +22,7 @@ from structsmooth.cluster.regions import merge_small, resolve_min_size
 from structsmooth.errors import InvalidParameterError
 from structsmooth.io import results
 from structsmooth.io.codec import assigner_from_arrays, assigner_to_arrays
+from structsmooth.io.directories import locked
 from structsmooth.io.paths import check_target
 from structsmooth.io.store import FILE_NAME
 from structsmooth.labels.forms import smooth_labels
@@ -137,6 +138,7 @@ def fit_out_of_core(
     settings = {name: repr(v) for name, v in settings if name not in ignored}
     identity = {**request.identity(), "settings": settings}
     with (
+        locked(target),
         Spill(place, identity) as store,
         threadpool_limits(1),  # sums in BLAS depend on how many threads it has
         warnings.catch_warnings(record=True) as caught,

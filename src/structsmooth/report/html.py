@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from structsmooth.bayes_error.shrinkage import FEW_ROWS
 from structsmooth.errors import InvalidParameterError, missing_package
 from structsmooth.io.atomic import written_beside
+from structsmooth.io.paths import check_not_ours
 from structsmooth.report import words
 from structsmooth.report.build import build_report, names_of_classes
 from structsmooth.report.drawing import OTHER, class_colors, order_of_classes
@@ -94,6 +95,8 @@ def check_page_path(path: str | os.PathLike[str]) -> Path:
     page = Path(path)
     if page.suffix.lower() not in (".html", ".htm"):
         raise InvalidParameterError(f"the report {page} must end in .html")
+    if page.stem != "report":
+        check_not_ours(page.with_suffix(".json"))
     return page
 
 
