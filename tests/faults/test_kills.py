@@ -38,7 +38,8 @@ def fit(folder, alpha=0.1):
 
 @pytest.fixture
 def folder(tmp_path):
-    np.savetxt(tmp_path / "t.csv", np.c_[X, Y], "%.17g", ",", header="a,b,y", comments="")
+    path = tmp_path / "t.csv"
+    np.savetxt(path, np.c_[X, Y], "%.17g", ",", header="a,b,y", comments="")
     return tmp_path
 
 
