@@ -7,7 +7,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-browser test-experiments test-minimum test-spark release-check
-.PHONY: lint types imports unit theory recipes bench picture clean
+.PHONY: lint types imports unit faults theory recipes bench picture clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -45,6 +45,9 @@ imports: $(VENV)/.test ## import-linter: layers import only from those below
 
 unit: $(VENV)/.test ## the tests and the doctests
 	$(BIN)/python -m pytest -n 2 -q
+
+faults: $(VENV)/.test ## thousands of damaged files, kills at every step, races, full disks
+	STRUCTSMOOTH_FAULTS=full $(BIN)/python -m pytest -q tests/faults
 
 theory: $(VENV)/.test ## statistical tests on larger samples, and the compiled loss
 	STRUCTSMOOTH_THEORY=full $(BIN)/python -m pytest -n 2 -q tests/theory tests/pytorch/test_functional.py
@@ -112,9 +115,8 @@ bench: $(VENV)/.bench ## compare speed with other libraries, into benchmarks/res
 	$(BIN)/python -m benchmarks.crossover | tee benchmarks/results/crossover.md
 	$(BIN)/python -m benchmarks.outofcore
 
-picture: $(VENV)/.test ## draw the figures in the README
+picture: $(VENV)/.test ## draw the first figure of the README
 	$(BIN)/python examples/plot_map.py docs/map.png
-	$(BIN)/python -m experiments.gains docs/gains.png
 
 clean: ## remove everything that these targets made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .rumdl_cache dist structsmooth-demo

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from faultcounts import killed_at
 from structsmooth.io import directories
 from structsmooth.io.atomic import OutputError, written_beside
 from structsmooth.io.directories import locked, swapped_in
@@ -16,7 +17,6 @@ pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork"),
     pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
 ]
-STEPS = ("rename", "replace", "link", "fsync", "mkdir", "unlink", "rmdir")
 OLD = {"summary.json": '{"format": "structsmooth.result"}', "labels.npy": "old"}
 OLD |= {"report.html": "old", "strengths.npy": "old"}
 NEW = {"summary.json": '{"format": "structsmooth.result", "n": 2}', "view.npz": "new"}
@@ -39,32 +39,6 @@ def content(folder):
 def replace(target):
     with locked(target), swapped_in(target) as folder:
         write(folder, NEW)
-
-
-def killed_at(step, work):
-    """Run work in another process that is killed before a step; whether it was."""
-    child = os.fork()
-    if child == 0:
-        count = 0
-        for name in STEPS:
-            original = getattr(os, name)
-
-            def counted(*args, original=original, **options):
-                nonlocal count
-                count += 1
-                if count == step:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                return original(*args, **options)
-
-            setattr(os, name, counted)
-        try:
-            work()
-        except BaseException:
-            os._exit(1)
-        os._exit(0)
-    status = os.waitpid(child, 0)[1]
-    assert not os.WIFEXITED(status) or os.WEXITSTATUS(status) == 0
-    return os.WIFSIGNALED(status)
 
 
 @pytest.mark.parametrize("can_exchange", [True, False])

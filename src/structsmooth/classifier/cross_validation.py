@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -23,7 +24,7 @@ from structsmooth.classifier.expand import (
 from structsmooth.classifier.logistic import takes_soft_labels
 from structsmooth.classifier.measured import MeasuredRows
 from structsmooth.encode.table import is_table
-from structsmooth.errors import InvalidInputError
+from structsmooth.errors import InvalidInputError, StructsmoothWarning
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.strengths.epsilon import USUAL_EPSILON, alpha_from_epsilon
 from structsmooth.support.validation import (
@@ -144,9 +145,9 @@ class SmoothedClassifierCV(SmoothedBase):
 
         splitter = check_cv(self.cv, coded, classifier=True)
         folds = list(splitter.split(rows, coded, groups))
-        scores = np.array(
-            [work.scores(kept, held, self.scoring) for kept, held in folds]
-        ).T
+        with warnings.catch_warnings():  # the last fit, to all rows, repeats them
+            warnings.simplefilter("ignore", StructsmoothWarning)
+            scores = np.array([work.scores(a, b, self.scoring) for a, b in folds]).T
         ratio = float(np.mean([len(held) / len(kept) for kept, held in folds]))
         means = scores.mean(axis=1)
         behind = scores[means.argmax()] - scores

@@ -130,12 +130,11 @@ def compare(
 
     dropped, group_values, test_pair = list(drop or ()), None, None
     if groups is not None:
-        is_table = data.suffix.lower() not in (".npz", ".npy")
-        others = [label] if label is not None and is_table else []
+        others = [label] if label is not None and is_table(data) else []
         group_values = read_dataset(
             data, label=groups, drop=dropped + others, header=header
         ).y
-        dropped += [groups] if is_table else []
+        dropped += [groups] if is_table(data) else []
     dataset = read_dataset(
         data, label=label, labels=labels, drop=dropped, header=header
     )
@@ -189,12 +188,20 @@ def compare(
         print_comparison(data.name, result, command, output)
 
 
+def is_table(data: Path) -> bool:
+    """Whether a file has columns, and not arrays."""
+    return data.suffix.lower() not in (".npz", ".npy")
+
+
 def _line_to_paste(context: Context, result: Comparison) -> str | None:
     """Return the command that fits what was chosen, if there is one."""
     from structsmooth.report.snippets import shared_words
 
     if result.choice.options is None:
         return None
-    words = options.command_line(context)[2:]
-    fit = ["structsmooth", "fit", *shared_words(words), *result.choice.options]
+    words = shared_words(options.command_line(context)[2:])
+    given = context.params
+    if given["groups"] is not None and is_table(given["data"]):
+        words += ["--drop", given["groups"]]  # it is no feature
+    fit = ["structsmooth", "fit", *words, *result.choice.options]
     return shlex.join([*fit, "-o", "OUT"])

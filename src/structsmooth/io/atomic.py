@@ -131,4 +131,4 @@ def _reason(error: OSError) -> str:
     # NumPy says how many numbers it wrote, but not why no more.
     if error.errno is None and re.search(r"requested and \d+ written", str(error)):
         return "no space left on device"
-    return (error.strerror or str(error)).lower()
+    return " ".join((error.strerror or str(error)).lower().split())

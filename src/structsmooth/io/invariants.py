@@ -216,6 +216,12 @@ def _check_suspects(suspects: Suspects, n_given: int) -> None:
     _require(len(np.unique(rows)) == len(rows) == len(suspects.likely))
     _require_numbers(suspects.agreement, rows.shape, 0.0, 1.0)
     _require(isinstance(suspects.n_neighbors, int) and suspects.n_neighbors >= 1)
+    if suspects.own is not None:
+        _require_numbers(suspects.own, rows.shape, 0.0, 1.0)
+    if suspects.scores is not None:  # NaN for rows that do not count
+        _require(suspects.scores.shape == (n_given,))
+        known = np.nan_to_num(suspects.scores, nan=0.0)
+        _require_numbers(known, known.shape, 0.0, 1.0)
 
 
 def _check_decision(decision: Decision, structure: Structure) -> None:

@@ -51,13 +51,12 @@ def prim_seconds(n: int, d: int) -> float:
 def spanning_edges(X: NDArray[Any], n_threads: int, workload: float | None) -> Edges:
     """Return the edges of the tree of X's rows."""
     n, d = X.shape
-    algorithm = _affordable_algorithm(n, d, workload)
-    if algorithm == "prim":
+    if choose_algorithm(n, d) == "prim":
         return prim(X)
     first = first_of_equal(X)
     is_first = first == np.arange(n)
     if is_first.all():
-        return _build(algorithm, X, n_threads)
+        return _build(_affordable_algorithm(n, d, workload), X, n_threads)
     distinct, equal = np.flatnonzero(is_first), np.flatnonzero(~is_first)
     algorithm = _affordable_algorithm(len(distinct), d, workload)
     left, right, squared = _build(algorithm, X[distinct], n_threads)
