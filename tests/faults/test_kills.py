@@ -38,8 +38,8 @@ def fit(folder, alpha=0.1):
 
 @pytest.fixture
 def folder(tmp_path):
-    path = tmp_path / "t.csv"
-    np.savetxt(path, np.c_[X, Y], "%.17g", ",", header="a,b,y", comments="")
+    rows = {"fmt": "%.17g", "delimiter": ",", "header": "a,b,y", "comments": ""}
+    np.savetxt(tmp_path / "t.csv", np.c_[X, Y], **rows)
     return tmp_path
 
 

@@ -16,19 +16,18 @@ Y = RNG.integers(0, 3, 150)
 X = RNG.normal(size=(150, 3)) + Y[:, np.newaxis]
 TABLE = pd.DataFrame({"a": X[:, 0], "b": np.array(["u", "v", "w"])[Y], "c": X[:, 1]})
 TABLE.loc[::6, "c"] = np.nan
+CLEAN = X + 6.0 * Y[:, np.newaxis]
+CLEAN[:2] = CLEAN[np.flatnonzero(Y[0] != Y)[:2]] + 0.01  # as if labeled wrong
 WEIGHTS = RNG.integers(0, 3, 150)
-# Classes that are apart, but for five rows among those of another class.
-APART = X + 4.0 * Y[:, np.newaxis]
-APART[:5] += 5.0 * ((Y[:5] + 1) % 3 - Y[:5])[:, np.newaxis]
 FITS = {
     "clusters": (X, {"n_clusters": 3}, None),
     "mixture": (X, {"n_clusters": 3, "clusterer": "gmm"}, None),
     "points": (X, {"n_clusters": 3, "regions": "point", "shrink": True}, None),
-    "suspects": (APART, {"n_clusters": 3, "ignore_suspects": True}, None),
+    "suspects": (CLEAN, {"n_clusters": 3, "ignore_suspects": True}, None),
     "components": (X, {"n_components": 2, "reducer": "scaled-pca"}, None),
     "table": (TABLE, {"n_clusters": 3}, None),
     "weights": (X, {"n_clusters": 3, "regions": "point"}, WEIGHTS),
-    "suspects of weights": (APART, {"ignore_suspects": True}, WEIGHTS),
+    "suspects of weights": (X, {"ignore_suspects": True}, WEIGHTS),
     "fractions": (X, {"n_clusters": 3, "shrink": True}, WEIGHTS + 0.25),
 }
 
@@ -115,6 +114,8 @@ NONSENSE = [
     ("suspects", "suspects_likely", changed(lambda _: -1, 0)),
     ("suspects", "suspects_rows", set_to(150)),
     ("suspects", "suspects_agreement", changed(lambda _: 1.5, 0)),
+    ("suspects", "suspects_own", changed(lambda _: -0.5, 0)),
+    ("suspects", "suspects_scores", changed(lambda _: 1.5, 0)),
     ("components", "reduction_scale", lambda array: -array),
     ("components", "reduction_scale", set_to(0.0)),
     ("components", "reduction_components", lambda array: 2.0 * array),

@@ -215,13 +215,12 @@ def _check_suspects(suspects: Suspects, n_given: int) -> None:
     _require(rows.ndim == 1 and are_indices(rows, n_given))
     _require(len(np.unique(rows)) == len(rows) == len(suspects.likely))
     _require_numbers(suspects.agreement, rows.shape, 0.0, 1.0)
-    _require(isinstance(suspects.n_neighbors, int) and suspects.n_neighbors >= 1)
+    _require(isinstance(suspects.n_neighbors, int) and suspects.n_neighbors >= 0)
     if suspects.own is not None:
         _require_numbers(suspects.own, rows.shape, 0.0, 1.0)
-    if suspects.scores is not None:  # NaN for rows that do not count
-        _require(suspects.scores.shape == (n_given,))
-        known = np.nan_to_num(suspects.scores, nan=0.0)
-        _require_numbers(known, known.shape, 0.0, 1.0)
+    if suspects.scores is not None:  # NaN for rows of weight 0
+        _require(suspects.scores.dtype.kind == "f")
+        _require_numbers(np.nan_to_num(suspects.scores), (n_given,), 0.0, 1.0)
 
 
 def _check_decision(decision: Decision, structure: Structure) -> None:
