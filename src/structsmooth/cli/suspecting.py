@@ -69,10 +69,10 @@ def suspects(
         check_is_file(data)
         from structsmooth.io.readers import read_dataset
 
-        dataset = read_dataset(
-            data, label=label, labels=labels, drop=drop or (), header=header
-        )
         with options.collected_notes() as notes:
+            dataset = read_dataset(
+                data, label=label, labels=labels, drop=drop or (), header=header
+            )
             columns = _of_rows(
                 dataset.X, dataset.y, fdr, reducer.value, components, jobs, seed
             )
