@@ -8,7 +8,17 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks import comparisons, costs, fits, losses, points, report, tables, trees
+from benchmarks import (
+    comparisons,
+    costs,
+    fits,
+    losses,
+    points,
+    report,
+    suspects,
+    tables,
+    trees,
+)
 from benchmarks.clock import machine
 
 RESULTS = Path(__file__).parent / "results"
@@ -19,6 +29,7 @@ PARTS = {
     "costs": costs.run,
     "losses": losses.run,
     "points": points.run,
+    "suspects": suspects.run,
     "tables": tables.run,
     "comparisons": comparisons.run,
 }

@@ -9,7 +9,7 @@ import matplotlib as mpl
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-from benchmarks import comparisons, losses, points, tables
+from benchmarks import comparisons, losses, points, suspects, tables
 
 
 def write(directory):
@@ -42,6 +42,8 @@ def write(directory):
         lines += losses.lines(json.loads((directory / "losses.json").read_text()))
     if (directory / "points.json").is_file():
         lines += points.lines(json.loads((directory / "points.json").read_text()))
+    if (directory / "suspects.json").is_file():
+        lines += suspects.lines(json.loads((directory / "suspects.json").read_text()))
     if (directory / "tables.json").is_file():
         lines += tables.lines(json.loads((directory / "tables.json").read_text()))
     if (directory / "comparisons.json").is_file():

@@ -28,14 +28,16 @@ y = np.where(wrong, (truth + generator.integers(1, 10, len(truth))) % 10, truth)
 # Find them
 # ---------
 #
-# A suspect is a row whose label almost no neighbor shares, while the neighbors agree on
-# another label. Some suspects are right and only unusual, so inspect them before you
-# change a label.
+# Every row has a score, the estimated probability that its label is wrong; suspects are
+# those with the highest scores. Some of them are right and only unusual, so inspect
+# them before you change a label.
 
 suspects = find_suspects(X, y)
 found = wrong[suspects.rows]
 print(f"wrong labels: {wrong.sum()}, suspects: {len(suspects)}")
 print(f"suspects that are wrong: {found.sum()}")
+print(f"sum of the scores: {suspects.scores.sum():.1f}")
+print(f"the first: {suspects.reason(0)}")
 named = suspects.likely[found] == truth[suspects.rows[found]]
 print(f"of these, with the true label as likely label: {named.sum()}")
 

@@ -40,6 +40,7 @@ KINDS = {
     "truths": "experiments.known",
     "summary": "experiments.beyond.summary",
     "suspects": "experiments.suspects",
+    "human_suspects": "experiments.human_suspects",
     "study": "experiments.study",
     "panels": "experiments.panels",
     "critical": "experiments.critical",

@@ -27,9 +27,12 @@ from sklearn.preprocessing import StandardScaler
 
 from experiments import datasets
 from experiments.records import Records
+from experiments.suspects_table import table
 from experiments.synthetic.layout import Layout
 from structsmooth import StructuralSmoother, find_suspects
 from structsmooth.reduce import fit_reduction
+
+__all__ = ["run", "table"]
 
 SCALED = ("higgs",)
 MOST_OF_ONE_CLASS = 0.4

@@ -349,11 +349,18 @@ def test_compare_takes_tables_from_python_and_from_files(files, table):
 
 
 @pytest.mark.filterwarnings("error::structsmooth.errors.StructsmoothWarning")
-def test_what_is_noted_while_reading_is_a_note_of_the_result(table, tmp_path):
-    shuffled = table[0].assign(income=table[1]).sample(frac=1.0, random_state=0)
-    shuffled.to_parquet(tmp_path / "t.parquet")
-    words = ("fit", tmp_path / "t.parquet", "--label", "income", "-o", tmp_path / "o")
+@pytest.mark.parametrize(
+    "command", [("fit", "-o", "o"), ("suspects",), ("compare", "--seeds", "3")]
+)
+def test_what_is_noted_while_reading_is_a_note_of_the_result(
+    table, tmp_path, monkeypatch, command
+):
+    monkeypatch.chdir(tmp_path)
+    shuffled = table[0].assign(income=table[1])[:600].sample(frac=1.0, random_state=0)
+    shuffled.to_parquet("t.parquet")
+    name, *options = command
+    words = (name, "t.parquet", "--label", "income", *options)
     assert run(*words, "-q") == ""
-    notes = json.loads((tmp_path / "o" / "summary.json").read_text())["notes"]
+    notes = json.loads(run(*words, "--json"))["notes"]
     assert "__index_level_0__" in notes[0]
     assert any("street" in note for note in notes)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments.beyond.temperature import fit_temperature, scale
 from structsmooth.metrics import (
     area_under_generalized_risk_coverage,
     area_under_risk_coverage,
     evaluate,
     excess_area_under_risk_coverage,
 )
+from structsmooth.metrics.posthoc import fit_temperature, max_logit_p_norm, scale
 
 METRICS = ("error", "nll", "brier", "ece", "aurc", "e_aurc", "augrc")
 SELECTIVE = {
@@ -29,23 +29,6 @@ COLUMNS = {
 NORMS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 
 
-def p_norm_confidence(probabilities: np.ndarray, p: float | None) -> np.ndarray:
-    """Return MaxLogit-pNorm (Cattelan and Silva, 2024), or without p the probability.
-
-    It is the largest logit divided by the p-norm of all logits, which are centered
-    first. Log-probabilities serve as logits.
-    """
-    if p is None:
-        return probabilities.max(axis=1)
-    logits = np.log(np.clip(probabilities, 1e-300, None))
-    logits -= logits.mean(axis=1, keepdims=True)
-    largest = np.abs(logits).max(axis=1, keepdims=True)
-    largest = np.where(largest > 0, largest, 1.0)
-    scaled = logits / largest  # so that no power overflows
-    norm = (np.abs(scaled) ** p).sum(axis=1) ** (1.0 / p)
-    return scaled.max(axis=1) / np.where(norm > 0, norm, 1.0)
-
-
 def fit_p_norm(probabilities: np.ndarray, y: np.ndarray) -> float | None:
     """Return the p of the lowest AURC, or None if the probability itself is as good.
 
@@ -57,7 +40,7 @@ def fit_p_norm(probabilities: np.ndarray, y: np.ndarray) -> float | None:
 
     def loss(p: float | None) -> float:
         return area_under_risk_coverage(
-            y, probabilities, p_norm_confidence(probabilities, p)
+            y, probabilities, max_logit_p_norm(probabilities, p)
         )
 
     return min((None, *NORMS), key=loss)
@@ -72,7 +55,7 @@ def scores_of(validation, test) -> dict[str, list[float]]:
     y, probabilities = test
     temperature = fit_temperature(validation[1], validation[0])
     p = fit_p_norm(validation[1], validation[0])
-    confidence = p_norm_confidence(probabilities, p)
+    confidence = max_logit_p_norm(probabilities, p)
     found = {
         "plain": evaluate(y, probabilities),
         "temperature": evaluate(y, scale(probabilities, temperature)),

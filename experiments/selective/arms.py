@@ -210,7 +210,7 @@ def with_floor(floor: float) -> Callable[[Measured], np.ndarray]:
 
 def _shuffled(measured: Measured, strengths, weights) -> np.ndarray:
     return shuffled_strengths(
-        strengths, weights, n_classes=measured.n_classes, random_state=measured.seed
+        strengths, weights, n_classes=measured.n_classes, rng=measured.seed
     )
 
 

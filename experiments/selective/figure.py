@@ -90,7 +90,8 @@ def _shares(finished: Finished, path: Path) -> Path:
         axis.set_yticks([1, 2, 5, 10, 20], labels=["1", "2", "5", "10", "20"])
         axis.minorticks_off()
     axes[0].set_ylabel("ECE on test rows, %")
-    _legend(axes[-1])
+    handles, labels = axes[0].get_legend_handles_labels()
+    plot.legend(handles, labels, loc="outside right center", fontsize=8)
     return figures.save(plot, path)
 
 

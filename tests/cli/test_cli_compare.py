@@ -92,6 +92,16 @@ def test_it_ends_with_a_decision_and_a_line_that_runs(hard, tmp_path):
     assert names["soft_labels"].shape == (90, 2)
 
 
+def test_the_column_of_groups_is_no_feature_of_the_line_to_paste(hard):
+    lines = hard.read_text().splitlines()
+    grouped = [f"{line},{number // 5}" for number, line in enumerate(lines[1:])]
+    hard.write_text("\n".join([lines[0] + ",who", *grouped]) + "\n")
+    options = ["--label", "answer", "--alpha", "0.3", "--beta", "0.5", "--seeds", "3"]
+    result = run(hard, *options, "--classifier", "forest", "--groups", "who", "--json")
+    command = json.loads(result.stdout)["decision"]["command"]
+    assert "--label answer --drop who --alpha" in command
+
+
 def test_do_not_smooth_is_a_decision_too(data):
     result = run(data, *FAST, "--json")
     found = json.loads(result.stdout)["decision"]

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from structsmooth import StructuralSmoother
 from structsmooth.cli import app
 from structsmooth.report import build_report
-from structsmooth.report.snippets import FLAGS, SHARED, _shared, make_snippets
+from structsmooth.report.snippets import FLAGS, SHARED, make_snippets, shared_words
 
 run_app = CliRunner().invoke
 DATA = ("structsmooth", "fit", "d.npz", "-o", "out")
@@ -142,8 +142,8 @@ def test_commands_are_those_of_the_fit(tmp_path, overlapping, monkeypatch):
 
 def test_what_cannot_be_compared_has_another_line(fitted):
     smoother = fitted[0]
-    assert _shared(["folder/", "--label", "y"]) == []  # of parquet files
-    assert _shared([]) == []
+    assert shared_words(["folder/", "--label", "y"]) == []  # of parquet files
+    assert shared_words([]) == []
     for command in ((), ("structsmooth", "demo"), ("structsmooth", "fit", "folder")):
         compare = make_snippets(smoother, "none", command)[-1]
         assert compare.language == "python"

@@ -27,10 +27,10 @@ from structsmooth.report.view import load_view, save_view
 
 
 def readable_data():
-    """Two columns with names, and one wrong label among 100 others."""
+    """Two columns with names, and one wrong label among many others."""
     rng = np.random.default_rng(5)
     y = np.repeat([0, 1], 200)
-    is_mixed = np.arange(400) % 2 == 0
+    is_mixed = np.arange(400) % 8 == 0
     X = rng.normal(size=(400, 2)) + np.where(is_mixed, 0.0, 12.0 + 12.0 * y)[:, None]
     X[7], y[7] = 12.0, 1
     return pd.DataFrame(X, columns=["width", "height"]), y

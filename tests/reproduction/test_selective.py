@@ -12,11 +12,7 @@ import torch
 from experiments import configs, datasets, selective
 from experiments.records import read
 from experiments.selective import choice, half, learners, perceptrons, rows, runner
-from experiments.selective.afterwards import (
-    COLUMNS,
-    fit_p_norm,
-    p_norm_confidence,
-)
+from experiments.selective.afterwards import COLUMNS, fit_p_norm
 from experiments.selective.arms import ARMS, Measured, arms_of, proportional
 from experiments.selective.competitors import distilled_labels, neighbor_labels
 from experiments.selective.finished import Finished
@@ -201,16 +197,15 @@ def test_logistic_regression_is_that_of_scikit_learn():
     np.testing.assert_allclose(predict(X)[0], expected, atol=2e-4)
 
 
-def test_p_norm_by_hand():
-    logits = np.array([[3.0, 0.0, -3.0], [2.0, -1.0, -1.0]])
+def test_the_norm_has_the_lowest_aurc_or_is_not_used():
+    # The third row is wrong: p = 1 ranks it with the others, larger ones below them.
+    logits = np.array([[2.0, -1.0, -1.0], [4.0, -2.0, -2.0], [3.0, 0.0, -3.0]])
     probabilities = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    found = p_norm_confidence(probabilities, 2.0)
-    np.testing.assert_allclose(found, [3 / np.sqrt(18), 2 / np.sqrt(6)])
-    found = p_norm_confidence(probabilities, 1.0)
-    np.testing.assert_allclose(found, [0.5, 0.5])
-    largest = p_norm_confidence(probabilities, None)
-    np.testing.assert_array_equal(largest, probabilities.max(axis=1))
-    assert fit_p_norm(probabilities[:, :2], np.array([0, 1])) is None
+    p = fit_p_norm(probabilities, np.array([0, 0, 1]))
+    assert p is not None
+    assert p > 1
+    assert fit_p_norm(probabilities, np.array([1, 0, 0])) is None
+    assert fit_p_norm(probabilities[:, :2], np.array([0, 1, 1])) is None
 
 
 SMALL = {

@@ -183,7 +183,8 @@ class ClassShapes:
             own[:, c] = -0.5 * value
         prior = np.log(counts + 0.5)
         both = np.stack([common + prior, own + prior], axis=2)
-        return np.asarray(np.maximum(both - both.max(axis=1, keepdims=True), LEAST))
+        below: F64 = np.maximum(both - both.max(axis=1, keepdims=True), LEAST)
+        return below
 
 
 def fit_shapes(features: NDArray[Any], coded: I64, class_sizes: I64) -> ClassShapes:

@@ -129,26 +129,26 @@ def compare(
     from structsmooth.io.readers import read_dataset
 
     dropped, group_values, test_pair = list(drop or ()), None, None
-    if groups is not None:
-        is_table = data.suffix.lower() not in (".npz", ".npy")
-        others = [label] if label is not None and is_table else []
-        group_values = read_dataset(
-            data, label=groups, drop=dropped + others, header=header
-        ).y
-        dropped += [groups] if is_table else []
-    dataset = read_dataset(
-        data, label=label, labels=labels, drop=dropped, header=header
-    )
-    if test is not None:
-        other = read_dataset(
-            test,
-            label=label,
-            header=header,
-            drop=drop or (),
-            features=getattr(dataset.X, "names", None),
-            text_labels=dataset.y.dtype.kind in "OU",
+    with options.collected_notes() as notes:
+        if groups is not None:
+            others = [label] if label is not None and is_table(data) else []
+            group_values = read_dataset(
+                data, label=groups, drop=dropped + others, header=header
+            ).y
+            dropped += [groups] if is_table(data) else []
+        dataset = read_dataset(
+            data, label=label, labels=labels, drop=dropped, header=header
         )
-        test_pair = (other.X, other.y)
+        if test is not None:
+            other = read_dataset(
+                test,
+                label=label,
+                header=header,
+                drop=drop or (),
+                features=getattr(dataset.X, "names", None),
+                text_labels=dataset.y.dtype.kind in "OU",
+            )
+            test_pair = (other.X, other.y)
     # These imports take seconds, so files that cannot be read are refused before.
     from structsmooth.cli.console import print_comparison
     from structsmooth.compare import compare as run_comparison
@@ -156,7 +156,7 @@ def compare(
     from structsmooth.encode.table import Table
     from structsmooth.smoother import StructuralSmoother
 
-    with options.collected_notes() as notes:
+    with options.collected_notes(notes) as notes:
         result = run_comparison(
             dataset.X,
             dataset.y,
@@ -189,12 +189,20 @@ def compare(
         print_comparison(data.name, result, command, output)
 
 
+def is_table(data: Path) -> bool:
+    """Whether a file has columns, and not arrays."""
+    return data.suffix.lower() not in (".npz", ".npy")
+
+
 def _line_to_paste(context: Context, result: Comparison) -> str | None:
     """Return the command that fits what was chosen, if there is one."""
     from structsmooth.report.snippets import shared_words
 
     if result.choice.options is None:
         return None
-    words = options.command_line(context)[2:]
-    fit = ["structsmooth", "fit", *shared_words(words), *result.choice.options]
+    words = shared_words(options.command_line(context)[2:])
+    given = context.params
+    if given["groups"] is not None and is_table(given["data"]):
+        words += ["--drop", given["groups"]]  # it is no feature
+    fit = ["structsmooth", "fit", *words, *result.choice.options]
     return shlex.join([*fit, "-o", "OUT"])

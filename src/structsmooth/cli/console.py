@@ -176,7 +176,11 @@ def print_comparison(
     for line in choice.python.splitlines() if choice.smoother is not None else ():
         console.print(f"  {escape(line)}", soft_wrap=True)
     if output is not None:
-        console.print(f"All runs are in {_text(output)}.", soft_wrap=True)
+        console.print(
+            f"All runs are in {_text(output)}. As a page with risk-coverage "
+            f"curves: structsmooth report {_text(output)}",
+            soft_wrap=True,
+        )
 
 
 def _table(rows: list[list[str]], n_names: int) -> Table:

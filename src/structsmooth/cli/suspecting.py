@@ -69,10 +69,10 @@ def suspects(
         check_is_file(data)
         from structsmooth.io.readers import read_dataset
 
-        dataset = read_dataset(
-            data, label=label, labels=labels, drop=drop or (), header=header
-        )
         with options.collected_notes() as notes:
+            dataset = read_dataset(
+                data, label=label, labels=labels, drop=drop or (), header=header
+            )
             columns = _of_rows(
                 dataset.X, dataset.y, fdr, reducer.value, components, jobs, seed
             )
@@ -113,16 +113,15 @@ def _of_rows(
     seed: int,
 ) -> dict[str, Any]:
     """Return the suspects that a fit with these settings would find."""
-    from structsmooth.bayes_error.suspects import find_suspects
+    from structsmooth.bayes_error.suspects import FALSE_DISCOVERIES, find_suspects
     from structsmooth.io.results import suspect_columns
     from structsmooth.support.weights import count_rows
 
     count_rows(X, y, None, repeat=False)  # refuses labels that are no classes
-    threshold: dict[str, Any] = {} if fdr is None else {"fdr": fdr}
     found = find_suspects(
         X,
         y,
-        **threshold,
+        fdr=FALSE_DISCOVERIES if fdr is None else fdr,
         reducer=reducer,
         n_components=components,
         n_jobs=jobs,

@@ -17,15 +17,22 @@ def write_report(
     result: options.Result,
     output: Annotated[
         Path | None,
-        file_option(help="HTML file to write.", show_default="OUT/report.html"),
+        file_option(
+            help="HTML file to write.",
+            show_default="OUT/report.html, or beside the runs",
+        ),
     ] = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Write what a fit has found as one HTML file that works offline.
 
-    The same content is written beside it as JSON.
+    The same content is written beside it as JSON. If OUT is a file of runs that
+    'structsmooth compare -o' has written, the page shows the comparison.
     """
+    if result.is_file():
+        _write_comparison(result, output, as_json, quiet)
+        return
     read_summary(result)
     from structsmooth.io.results import report_of_result
 
@@ -38,6 +45,22 @@ def write_report(
         options.print_notes(report.left_out)
         size = page.stat().st_size // 1000
         print(options.printable(f"Wrote {page} ({size} kB) and {beside}."))
+
+
+def _write_comparison(
+    runs: Path, output: Path | None, as_json: bool, quiet: bool
+) -> None:
+    """Write a page about a file of runs."""
+    from structsmooth.compare.page import write_page
+    from structsmooth.compare.result import Comparison
+
+    comparison = Comparison.load(runs)
+    page = write_page(comparison, output or runs.with_suffix(".html"))
+    headline = comparison.choice.headline
+    if as_json:
+        print(json.dumps({"file": str(page), "headline": headline}))
+    elif not quiet:
+        print(f"{headline}\nWrote {page} ({page.stat().st_size // 1000} kB).")
 
 
 @options.exit_codes()

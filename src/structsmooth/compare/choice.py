@@ -127,13 +127,10 @@ def choose_method(result: Comparison) -> Choice:
     method = within[0]
     means = {m: f"{m} {_number(criterion, values[m].mean())}" for m in order}
     listed = ", ".join(means.values())
-    if method == best:
-        why = f"{method} has the lowest {name} on validation rows"
-    else:
-        why = (
-            f"{best} has the lowest {name} on validation rows, but {method} is within "
-            "one standard error of it, and simpler"
-        )
+    lowest, chosen = ("no smoothing" if m == "none" else m for m in (best, method))
+    why = f"{lowest} has the lowest {name} on validation rows"
+    if method != best:
+        why += f", but {chosen} is within one standard error of it, and simpler"
     smoother, out_of_fold = _smoother_of(result, method)
     return Choice(
         method,

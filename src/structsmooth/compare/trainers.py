@@ -221,7 +221,9 @@ def describe(thing: Any) -> str:
 
 def describe_training(classifier: Any) -> str:
     """Return the same of a classifier, and how it learns if that is not by copies."""
-    last = make_learner("logistic") if classifier is None else classifier
+    if classifier is None:
+        return "logistic regression, the default, fitted to soft labels"
+    last = classifier
     while isinstance(last, Pipeline):
         last = last.steps[-1][1]
     how = ", fitted to soft labels" if takes_soft_labels(last) else ""

@@ -47,7 +47,7 @@ def check_features(
     """
     if not sp.issparse(X):
         _check_shape_and_kind(X)
-    check_exact(X.data if sp.issparse(X) else X)
+    check_exact(X.tocoo(copy=False).data if sp.issparse(X) else X)
     options: dict[str, Any] = {
         "accept_sparse": "csr" if accept_sparse else False,
         "dtype": [np.float64, np.float32],
