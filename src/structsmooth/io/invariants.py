@@ -190,6 +190,7 @@ def _check_points(points: Points, structure: Structure, n_reduced: int) -> None:
         _require_numbers(values, (n_samples,), 0.0, 1.0)
     _require_numbers(points.limits, (n_samples,), 0.0, (n_classes - 1) / n_classes)
     _require(points.keys.shape == (n_samples,) and points.keys.dtype == np.uint64)
+    _require(are_indices(points.clusters, structure.regions.n_regions))
     _require(np.array_equal(points.clusters, labels))
     _require(points.labels.shape == (n_samples,))
     _require(are_indices(points.labels, n_classes))

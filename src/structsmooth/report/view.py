@@ -103,6 +103,13 @@ def load_view(path: Path, n_classes: int, n_clusters: int) -> View | None:
             for name, kind in PARTS.items()
             if any(key.startswith(f"{name}_") for key in arrays)
         }
+        for part in (view, *parts.values()):
+            if any(
+                getattr(part, f.name) is None
+                for f in fields(part)
+                if f.name not in PARTS
+            ):
+                raise ValueError("an array of a view is missing")
         view = replace(view, **parts)
         _check_view(view, n_classes, n_clusters)
     return view
