@@ -47,6 +47,7 @@ KINDS = {
     "humans": "experiments.humans",
     "beyond": "experiments.beyond",
     "selective": "experiments.selective",
+    "trainings": "experiments.selective.trainings",
 }
 BUILT_ON_STUDIES = ("critical", "panels")
 

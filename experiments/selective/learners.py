@@ -27,9 +27,10 @@ def train(
     """Train a model for each arm.
 
     Labels are of shape (A, n, K). Weights of shape (A, n) are 0 for rows that an arm
-    does not see, otherwise 1. Only perceptrons have a choice of losses.
+    does not see, otherwise 1. Only perceptrons, which have hidden layers, have a choice
+    of losses.
     """
-    if learner == "perceptron":
+    if "hidden" in options:
         return perceptrons.train(X, labels, losses, seed, weights=weights, **options)
     if any(loss != "cross_entropy" for loss in losses):
         raise ValueError(f"{learner} has the cross-entropy only, got {set(losses)}")

@@ -20,7 +20,7 @@ from experiments.beyond.parts import Parts
 from experiments.records import Records
 from experiments.selective import learners
 from experiments.selective.afterwards import COLUMNS, scores_of
-from experiments.selective.arms import NONE, Measured, arms_of
+from experiments.selective.arms import ARMS, NONE, Measured, arms_of
 from experiments.selective.choice import place_of_choice, write_choice
 from experiments.selective.rows import folds_of, parts_of
 from structsmooth.errors import FileFormatError
@@ -36,13 +36,14 @@ def run(config: dict, results: Path, n_jobs: int = 1) -> None:
         )
     records = Records(results, config)
     if not place_of_choice(results).is_file():
-        _train(config, records, config["choosing"], n_jobs)
+        train_units(config, records, config["choosing"], n_jobs)
         write_choice(results)
-    _train(config, records, config["confirming"], n_jobs)
-    _train(config, records, config["choosing"], n_jobs)  # if the choice came early
+    train_units(config, records, config["confirming"], n_jobs)
+    train_units(config, records, config["choosing"], n_jobs)  # if the choice came early
 
 
-def _train(config: dict, records: Records, names: list[str], n_jobs: int) -> None:
+def train_units(config: dict, records: Records, names: list[str], n_jobs: int) -> None:
+    """Train what is missing of these sets, all of a seed before the next seed."""
     for name in names:
         if name not in ("digits", "synthetic"):
             datasets.load(name)  # what is missing should be named at once
@@ -83,7 +84,8 @@ def train_unit(config: dict, unit: Unit) -> dict:
     outputs = _out_of_fold(learner, options, parts, n_classes, config["n_folds"], seed)
     smoother = config["smoothers"].get(name, {})
     measured = Measured(X, y, n_classes, outputs, smoother, seed)
-    arms = arms_of(learner)
+    names = config.get("arms", arms_of(learner))
+    arms = {name: ARMS[name] for name in names}
     labels, losses, number_of = [], [], {}
     known: dict[tuple, int] = {}
     for arm_name, arm in arms.items():

@@ -127,7 +127,9 @@ def _words(worse: list) -> str:
     return "; ".join(f"{d.metric} on {name} ({d.mean:+.2g})" for name, d in worse)
 
 
-def _ratio(finished, names, seeds, learner, arm, metric, variant="plain") -> float:
+def ratio_to_none(
+    finished, names, seeds, learner, arm, metric, variant="plain"
+) -> float:
     """Return the geometric mean over the sets of a metric relative to no smoothing."""
     logs = [
         np.log(
@@ -139,7 +141,7 @@ def _ratio(finished, names, seeds, learner, arm, metric, variant="plain") -> flo
     return float(np.exp(np.mean(logs)))
 
 
-def _clear(finished, names, seeds, learner, arm, reference, metrics) -> str:
+def clear_counts(finished, names, seeds, learner, arm, reference, metrics) -> str:
     """Return on how many sets an arm is clearly lower and higher, by metric."""
     cells = []
     for metric in metrics:
@@ -159,15 +161,17 @@ def _arms(finished: Finished, names: list[str], seeds: list[int]) -> str:
     lines = []
     for arm, facts in arms_of(LEARNER).items():
         ratios = [
-            f"{_ratio(finished, names, seeds, LEARNER, arm, metric):.3f}"
+            f"{ratio_to_none(finished, names, seeds, LEARNER, arm, metric):.3f}"
             for metric in (*METRICS, "augrc")
         ]
         against_none = against_uniform = ""
         if arm != NONE:
-            against_none = _clear(finished, names, seeds, LEARNER, arm, NONE, GUARDED)
+            against_none = clear_counts(
+                finished, names, seeds, LEARNER, arm, NONE, GUARDED
+            )
         if facts.uniform is not None:
             where = finished, names, seeds, LEARNER, arm, facts.uniform
-            against_uniform = _clear(*where, GUARDED)
+            against_uniform = clear_counts(*where, GUARDED)
         lines.append([arm, *ratios, against_none, against_uniform])
     header = ["arm", "error", "NLL", "ECE", "AURC", "AUGRC"]
     header += ["against none", "against uniform"]
@@ -183,9 +187,10 @@ def _afterwards(finished: Finished, names: list[str], seeds: list[int]) -> str:
     lines = []
     for arm in arms_of(LEARNER):
         where = finished, names, seeds, LEARNER, arm
-        cells = [f"{_ratio(*where, 'aurc', variant):.3f}" for variant in AFTER]
+        cells = [f"{ratio_to_none(*where, 'aurc', variant):.3f}" for variant in AFTER]
         cells += [
-            f"{_ratio(*where, metric, 'temperature'):.3f}" for metric in ("nll", "ece")
+            f"{ratio_to_none(*where, metric, 'temperature'):.3f}"
+            for metric in ("nll", "ece")
         ]
         lines.append([arm, *cells])
     header = ["arm", "AURC as is", "scaled", "pNorm", "NLL scaled", "ECE scaled"]
@@ -206,8 +211,8 @@ def _learners(
             if arm not in arms_of(learner) or arm == NONE:
                 continue
             where = finished, names, seeds, learner, arm
-            ratios = [f"{_ratio(*where, metric):.3f}" for metric in JUDGED]
-            lines.append([learner, arm, *ratios, _clear(*where, NONE, JUDGED)])
+            ratios = [f"{ratio_to_none(*where, metric):.3f}" for metric in JUDGED]
+            lines.append([learner, arm, *ratios, clear_counts(*where, NONE, JUDGED)])
         lines.append([learner, "chosen", *_chosen(finished, learner, names, seeds)])
     header = ["learner", "arm", "NLL", "ECE", "AURC", "lower:higher"]
     gaps = [

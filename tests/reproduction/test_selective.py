@@ -12,6 +12,7 @@ import torch
 from experiments import configs, datasets, selective
 from experiments.records import read
 from experiments.selective import choice, half, learners, perceptrons, rows, runner
+from experiments.selective import trainings as trainings_study
 from experiments.selective.afterwards import COLUMNS, fit_p_norm
 from experiments.selective.arms import ARMS, Measured, arms_of, proportional
 from experiments.selective.competitors import distilled_labels, neighbor_labels
@@ -281,6 +282,25 @@ def test_a_run_chooses_first_can_be_resumed_and_ends_with_a_page(tmp_path):
     assert n @ np.array(clusters["error"]) / 100 == pytest.approx(
         runs[0]["metrics"]["plain"][runs[0]["arms"]["none"]][0], abs=1e-4
     )
+
+
+def test_other_trainings_have_a_table_of_their_own(tmp_path):
+    config = configs.load("selective-trainings")
+    config = {k: v for k, v in config.items() if k not in configs.WORDS}
+    short, long = (config["learners"][name] for name in ("5 epochs", "150 epochs"))
+    assert short | {"epochs": 150} == long
+    layer = {"hidden": [8], "batch_size": 64, "learning_rate": 1e-2}
+    trainings = {"short": layer | {"epochs": 1}, "long": layer | {"epochs": 40}}
+    config = config | SMALL | {"confirming": [], "learners": trainings}
+    results = tmp_path / "trainings.jsonl"
+    trainings_study.run(config, results, n_jobs=1)
+    _, runs = read(results)
+    assert [*runs[0]["arms"]] == config["arms"]
+    facts, arms = trainings_study.table(results).split("| training | arm |")
+    shown = {line.split(" | ")[0]: line for line in facts.splitlines()}
+    errors = [float(shown[f"| {name}"].split(" | ")[1]) for name in trainings]
+    assert errors[0] > errors[1]  # the longer training fits its rows better
+    assert arms.count("| R/2 |") == 2
 
 
 def recorded(path, values, names=("a", "b"), n_seeds=4):
