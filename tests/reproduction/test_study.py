@@ -124,7 +124,7 @@ def command(toy_data, tmp_path, monkeypatch):
 
 def facts(path):
     """The parts in which two runs must agree, in any order."""
-    drop = ("seconds", "versions")
+    drop = ("seconds", "cpu_seconds", "versions")
     return sorted(
         json.dumps({k: v for k, v in r.items() if k not in drop}, sort_keys=True)
         for r in read(path)[1]
