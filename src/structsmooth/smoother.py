@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
+from structsmooth.bayes_error.bounds import combine_bounds
 from structsmooth.bayes_error.crossing import warn_about_ties
 from structsmooth.bayes_error.points import Place, fit_points
 from structsmooth.bayes_error.regions import bounds_of_regions
@@ -226,18 +228,22 @@ class StructuralSmoother(SmootherBase):
                     suspects, coded = set_straight(
                         features, counted, X.shape[0], self.n_jobs
                     )
-            bounds = bounds_of_regions(
+            bounds_with = partial(
+                bounds_of_regions,
                 features,
-                coded,
-                regions.labels,
-                weights,
+                region_of=regions.labels,
+                weights=weights,
                 n_classes=n_classes,
                 correct_forced_edges=self.correct_forced_edges,
                 ties=self.ties,
                 confidence=self.confidence,
                 n_jobs=self.n_jobs,
-                progress=progress,
             )
+            bounds = bounds_with(coded, progress=progress)
+            if suspects:
+                whole = combine_bounds(bounds_with(counted.coded))
+                as_given = np.array([whole.lower, whole.upper])
+                suspects = replace(suspects, bounds_as_given=as_given)
             if self.regions == "point":
                 with progress.stage("neighbors"):
                     points = fit_points(

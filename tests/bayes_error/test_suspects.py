@@ -106,6 +106,18 @@ def test_a_function_and_a_smoother_find_the_same(rng):
         np.testing.assert_array_equal(got, getattr(found, name))
 
 
+def test_the_bounds_with_labels_as_they_are_stay_known(rng, tmp_path):
+    X, y = load_digits(return_X_y=True)
+    noisy, _ = with_mistakes(y, 0.05, 10, rng)
+    plain = StructuralSmoother(random_state=0).fit(X, noisy).bayes_error_bounds_
+    smoother = StructuralSmoother(ignore_suspects=True, random_state=0).fit(X, noisy)
+    smoother.save(tmp_path / "s")
+    for suspects in (smoother, StructuralSmoother.load(tmp_path / "s")):
+        lower, upper = suspects.suspects_.bounds_as_given
+        assert (lower, upper) == (plain.lower, plain.upper)
+    assert smoother.bayes_error_bounds_.upper < upper - 0.03  # most mistakes are found
+
+
 def test_rows_of_no_weight_have_no_score_and_repeated_ones_one():
     X, y = two_groups(wrong=(10, 150))
     weights = np.ones(200, dtype=int)

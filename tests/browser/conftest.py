@@ -93,6 +93,8 @@ def people():
     hours = np.where(work == 0, 20, 40) + generator.normal(0, 8, n_rows).round()
     score = 0.05 * (age - 40) + 0.9 * (school - 2) + 0.05 * (hours - 38) + (work == 3)
     y = generator.random(n_rows) < 1 / (1 + np.exp(-2 * score))
+    mistakes = np.argsort(np.abs(score))[-800::10]  # far from where classes overlap
+    y[mistakes] = ~y[mistakes]
     gain = np.where(
         generator.random(n_rows) < 0.08, generator.lognormal(8, 1, n_rows), 0
     )

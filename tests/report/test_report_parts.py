@@ -203,6 +203,18 @@ def test_labels_that_look_like_mistakes_are_named():
     assert "first: 30, 31, 32, 33, 34, 35, 36, 37, 38, 39 and 20 more;" in many.finding
 
 
+def test_the_bayes_error_is_given_with_and_without_suspects():
+    none = np.array([])
+    suspects = Suspects(
+        np.array([7]), none, none, 15, bounds_as_given=np.array([0.071, 0.129])
+    )
+    whole = bounds(lower=0.021)
+    whole.upper = 0.034
+    smoother = smoother_of(suspects_=suspects, bayes_error_bounds_=whole)
+    found = check("suspects", smoother).finding
+    assert "would be 7.1 to 12.9\u00a0%; with the likely labels it is 2.1 to" in found
+
+
 def test_saturated_bounds_warn_and_fail_when_they_are_most():
     full, free = bounds(crossing_fraction=0.5), bounds(crossing_fraction=0.49)
     assert check("saturation", smoother_of(free, free)).status == "pass"

@@ -61,15 +61,19 @@ class Suspects:
     scores : ndarray of shape (n,)
         Estimated probability that the label is wrong, of every row, suspect or not;
         NaN for rows of weight 0. Their sum estimates how many labels are wrong.
+    bounds_as_given : ndarray of shape (2,) or None
+        The lower and the upper bound on the Bayes error with all labels as they are, if
+        a smoother has found the suspects; its own bounds count the likely labels.
     """
 
     rows: NDArray[np.int64]
     likely: NDArray[Any]
     agreement: NDArray[np.float64]
     n_neighbors: int
-    # Files of version 0.1 have neither.
+    # Files of version 0.1 have none of these.
     own: NDArray[np.float64] | None = None
     scores: NDArray[np.float64] | None = None
+    bounds_as_given: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.rows)

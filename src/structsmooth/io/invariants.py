@@ -219,6 +219,8 @@ def _check_suspects(suspects: Suspects, n_given: int) -> None:
     _require(isinstance(suspects.n_neighbors, int) and suspects.n_neighbors >= 0)
     if suspects.own is not None:
         _require_numbers(suspects.own, rows.shape, 0.0, 1.0)
+    if suspects.bounds_as_given is not None:
+        _require_numbers(suspects.bounds_as_given, (2,), 0.0, 1.0)
     if suspects.scores is not None:  # NaN for rows of weight 0
         _require(suspects.scores.dtype.kind == "f")
         _require_numbers(np.nan_to_num(suspects.scores), (n_given,), 0.0, 1.0)

@@ -11,7 +11,15 @@ from structsmooth.bayes_error.ranking import says_little
 from structsmooth.bayes_error.shrinkage import FEW_ROWS, Shrinkage
 from structsmooth.report.model import FAIL, PASS, WARN, Check
 from structsmooth.report.view import View
-from structsmooth.report.words import listed, number, percent, plural, short, strength
+from structsmooth.report.words import (
+    listed,
+    number,
+    percent,
+    percents,
+    plural,
+    short,
+    strength,
+)
 from structsmooth.smoother import StructuralSmoother
 
 # In more dimensions than this, nearest neighbors begin to be far away.
@@ -242,6 +250,14 @@ def _suspects(smoother: StructuralSmoother) -> Answer:
         f"({percent(len(suspects) / n_rows)}) {look}: neighbors and the shapes of "
         "classes speak for another one. "
     )
+    if suspects.bounds_as_given is not None:
+        bounds = smoother.bayes_error_bounds_
+        counted = percents(bounds.lower, bounds.upper)
+        as_given = percents(*suspects.bounds_as_given.tolist())
+        found += (
+            "With the labels as they are, the estimated Bayes error would be "
+            f"{as_given}; with the likely labels it is {counted}. "
+        )
     if len(suspects) == 1:
         return (
             WARN,
