@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from structsmooth import StructuralSmoother, fit_out_of_core, smooth_labels
 from structsmooth.cli import app
+from structsmooth.cli.options import printable
 from structsmooth.errors import InvalidInputError
 
 run_app = CliRunner().invoke
@@ -593,3 +594,8 @@ def test_python_refuses_the_same_labels(tmp_path):
             StructuralSmoother().fit(X, labels)
         with pytest.raises(InvalidInputError, match=sentence):
             fit_out_of_core(X, tmp_path / "o", labels=labels)
+
+
+def test_spaces_of_any_width_are_printed_and_control_characters_are_not():
+    assert printable("4.7\u00a0% of 1\u202f000\n") == "4.7\u00a0% of 1\u202f000\n"
+    assert printable("\x1b[31mred\r\u2028") == "?[31mred??"

@@ -10,6 +10,7 @@ from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
+from unicodedata import category
 
 from typer import Argument, BadParameter, Context, Exit, Option
 
@@ -212,4 +213,9 @@ def print_notes(notes: Iterable[str]) -> None:
 
 def printable(text: Any) -> str:
     """Return text from a file so that it neither colors nor moves the screen."""
-    return "".join(c if c.isprintable() or c == "\n" else "?" for c in str(text))
+    # Python counts no space but the usual one as printable.
+    is_harmless = [
+        c.isprintable() or c == "\n" or category(c) == "Zs" for c in str(text)
+    ]
+    kept = zip(str(text), is_harmless, strict=True)
+    return "".join(c if harmless else "?" for c, harmless in kept)
