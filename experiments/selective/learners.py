@@ -9,6 +9,7 @@ from lightgbm import LGBMClassifier
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
+from experiments.models import ResidualTrainer
 from experiments.selective import perceptrons
 from structsmooth.boosting import fit_smoothed
 
@@ -28,13 +29,14 @@ def train(
 
     Labels are of shape (A, n, K). Weights of shape (A, n) are 0 for rows that an arm
     does not see, otherwise 1. Only perceptrons, which have hidden layers, have a choice
-    of losses.
+    of losses. Learners with a recipe are the compact network for images.
     """
     if "hidden" in options:
         return perceptrons.train(X, labels, losses, seed, weights=weights, **options)
     if any(loss != "cross_entropy" for loss in losses):
         raise ValueError(f"{learner} has the cross-entropy only, got {set(losses)}")
-    one = {"lightgbm": _lightgbm, "logistic": _logistic}[learner]
+    named = {"lightgbm": _lightgbm, "logistic": _logistic}
+    one = _residual if "recipe" in options else named[learner]
     seen = np.ones(labels.shape[:2], bool) if weights is None else weights > 0
     fitted = [
         one(options, X[rows], soft[rows], seed)
@@ -48,6 +50,12 @@ def _lightgbm(options: dict, X, soft, seed: int) -> Predictor:
         n_jobs=1, deterministic=True, verbose=-1, random_state=seed, **options
     )
     return fit_smoothed(model, X, None, soft_labels=soft).predict_proba
+
+
+def _residual(options: dict, X, soft, seed: int) -> Predictor:
+    hard, (n, n_classes) = soft.argmax(axis=1), soft.shape
+    trainer = ResidualTrainer(**options)
+    return trainer(X, hard, np.zeros(n), n_classes, seed, soft_labels=soft)
 
 
 def _logistic(options: dict, X, soft, seed: int) -> Predictor:  # noqa: ARG001

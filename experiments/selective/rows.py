@@ -42,9 +42,14 @@ def parts_of(config: dict, name: str, seed: int) -> Parts:
         (data.X[kept], data.y[kept]),
         (data.X[validation], data.y[validation]),
         test,
-        data.X[kept],
+        flat(data.X[kept]),
         None if data.groups is None else data.groups[kept],
     )
+
+
+def flat(rows: np.ndarray) -> np.ndarray:
+    """Return rows as features in which distances are measured: images as pixels."""
+    return rows if rows.ndim == 2 else rows.reshape(len(rows), -1).astype(np.float32)
 
 
 def folds_of(parts: Parts, n_folds: int, seed: int) -> np.ndarray:

@@ -22,7 +22,7 @@ from experiments.selective import learners
 from experiments.selective.afterwards import COLUMNS, scores_of
 from experiments.selective.arms import ARMS, NONE, Measured, arms_of
 from experiments.selective.choice import place_of_choice, write_choice
-from experiments.selective.rows import folds_of, parts_of
+from experiments.selective.rows import flat, folds_of, parts_of
 from structsmooth.errors import FileFormatError
 
 Unit = tuple[str, str, int]  # data, learner, seed
@@ -83,7 +83,7 @@ def train_unit(config: dict, unit: Unit) -> dict:
     options = config["learners"][learner]
     outputs = _out_of_fold(learner, options, parts, n_classes, config["n_folds"], seed)
     smoother = config["smoothers"].get(name, {})
-    measured = Measured(X, y, n_classes, outputs, smoother, seed)
+    measured = Measured(parts.features, y, n_classes, outputs, smoother, seed)
     names = config.get("arms", arms_of(learner))
     arms = {name: ARMS[name] for name in names}
     labels, losses, number_of = [], [], {}
@@ -137,7 +137,7 @@ def _out_of_fold(learner, options, parts: Parts, n_classes, n_folds, seed):
 def _by_cluster(measured: Measured, parts: Parts, probabilities) -> dict[str, list]:
     """Return what training without smoothing does on the test rows of each cluster."""
     smoother = measured.smoother
-    clusters = smoother.predict_cluster(parts.test[0])
+    clusters = smoother.predict_cluster(flat(parts.test[0]))
     n = np.bincount(clusters, minlength=len(smoother.cluster_weights_))
     wrong = probabilities.argmax(axis=1) != parts.test[1]
     confidence = probabilities.max(axis=1)
