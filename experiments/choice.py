@@ -6,8 +6,10 @@ import time
 import warnings
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from lightgbm import LGBMClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
@@ -17,35 +19,39 @@ from threadpoolctl import threadpool_limits
 from experiments import tables
 from experiments.datasets import load
 from experiments.records import Records, read
+from experiments.selective import perceptrons
 from experiments.study.splits import hold_out
 from structsmooth import SmoothedClassifierCV, StructuralSmoother, alpha_from_epsilon
+from structsmooth.classifier.cross_validation import preferred
+from structsmooth.classifier.measured import MeasuredRows
 from structsmooth.errors import StructsmoothWarning
 from structsmooth.metrics import evaluate
 
 # The default candidates, by name and in their order.
 NAMES = ("none", "default", "auto", "uniform")
+TINY = np.finfo(np.float64).eps
 METRICS = {"error": "error, %", "nll": "NLL x 100", "aurc": "AURC, %"}
 
 
 def run(config: dict, results: Path, n_jobs: int = 1) -> None:  # noqa: ARG001
-    """Train the missing runs."""
+    """Train the missing runs, all of a seed before the next seed."""
     records = Records(results, {k: v for k, v in config.items() if k != "scale"})
-    for name in config["data"]:
-        for learner, strength in config["learners"].items():
-            row = {"data": name, "learner": learner}
-            for seed in range(config["n_seeds"]):
+    for seed in range(config["n_seeds"]):
+        for name in config["data"]:
+            for learner, options in config["learners"].items():
+                row = {"data": name, "learner": learner}
                 if not records.has(row, seed):
                     started = time.perf_counter()
                     with warnings.catch_warnings(), threadpool_limits(1):
                         warnings.simplefilter("ignore", StructsmoothWarning)
-                        found = _run(config, name, strength, seed)
+                        found = _run(config, name, options, seed)
                     seconds = round(time.perf_counter() - started, 3)
                     records.add(
                         [{"config": row, "seed": seed, **found, "seconds": seconds}]
                     )
 
 
-def _run(config: dict, name: str, strength: float, seed: int) -> dict:
+def _run(config: dict, name: str, options: Any, seed: int) -> dict:
     """Choose, and test all candidates, each trained on all training rows."""
     data = load(name)
     share = config["test_share"]
@@ -58,27 +64,86 @@ def _run(config: dict, name: str, strength: float, seed: int) -> dict:
     auto = StructuralSmoother("auto", "auto")
     candidates = [None, StructuralSmoother(), auto, uniform]
     for candidate in candidates[1:]:
-        candidate.set_params(random_state=seed)
+        candidate.set_params(
+            random_state=seed, **config.get("smoothers", {}).get(name, {})
+        )
     folds = StratifiedKFold if data.groups is None else StratifiedGroupKFold
-    groups = None if data.groups is None else data.groups[rows]
-    learner = make_pipeline(
-        StandardScaler(), LogisticRegression(C=strength, max_iter=1000)
-    )
     splitter = folds(5, shuffle=True, random_state=seed)
-    model = SmoothedClassifierCV(learner, candidates, cv=splitter, refit=False)
-    model.fit(X, y, groups=groups)
+    groups = None if data.groups is None else data.groups[rows]
+    choose = _choose if _classifier(options, seed) else _choose_perceptron
+    where = options, candidates, list(splitter.split(X, y, groups)), seed
+    chosen, outputs = choose(*where, X, y, test[0])
     metrics = {}
-    for candidate, title in zip(candidates, NAMES, strict=True):
-        # The splitter is not used for one candidate.
-        alone = SmoothedClassifierCV(learner, [candidate], cv=2).fit(X, y)
-        found = evaluate(test[1], alone.predict_proba(test[0]))
+    for title, probabilities in zip(NAMES, outputs, strict=True):
+        found = evaluate(test[1], probabilities)
         metrics[title] = {metric: found[metric] for metric in METRICS}
-    chosen = NAMES[model.best_index_]
     return {
-        "chosen": chosen,
-        "metrics": metrics | {"chosen": metrics[chosen]},
+        "chosen": NAMES[chosen],
+        "metrics": metrics | {"chosen": metrics[NAMES[chosen]]},
         "ratio": 0.0 if data.test else len(held) / len(rows),
     }
+
+
+def _classifier(options: Any, seed: int) -> Any:
+    """Return a classifier of scikit-learn's kind, or None for perceptrons."""
+    if isinstance(options, float):
+        model = LogisticRegression(C=options, max_iter=1000)
+        return make_pipeline(StandardScaler(), model)
+    if "hidden" in options:
+        return None
+    return LGBMClassifier(
+        n_jobs=1, deterministic=True, verbose=-1, random_state=seed, **options
+    )
+
+
+def _choose(options, candidates, folds, seed: int, X, y, others):
+    """Return what `SmoothedClassifierCV` chooses, and probabilities of all."""
+    learner = _classifier(options, seed)
+    model = SmoothedClassifierCV(learner, candidates, cv=folds, refit=False).fit(X, y)
+    # The folds are not used for one candidate.
+    outputs = [
+        SmoothedClassifierCV(learner, [candidate], cv=2).fit(X, y).predict_proba(others)
+        for candidate in candidates
+    ]
+    return model.best_index_, outputs
+
+
+def _choose_perceptron(options, candidates, folds, seed: int, X, y, others):
+    """Do the same with perceptrons, which are trained side by side on soft labels."""
+    n_classes = int(y.max()) + 1
+    everything = np.arange(len(y))
+    parts = [kept for kept, _ in folds] + [everything]
+    labels = np.zeros((len(parts), len(candidates), len(y), n_classes))
+    seen = np.zeros(labels.shape[:3])
+    for part, kept in enumerate(parts):
+        measured = MeasuredRows(X[kept], y[kept], candidates[1:])
+        for number, candidate in enumerate(candidates):
+            soft = np.eye(n_classes)[y[kept]]
+            if candidate is not None:
+                soft = measured.fitted(candidate).smooth_fitted(y[kept])
+            labels[part, number, kept], seen[part, number, kept] = soft, 1.0
+    n_arms = len(parts) * len(candidates)
+    predict = perceptrons.train(
+        X,
+        labels.reshape(n_arms, len(y), n_classes),
+        ["cross_entropy"] * n_arms,
+        seed,
+        weights=seen.reshape(n_arms, len(y)),
+        **options,
+    )
+    found = predict(X).reshape(labels.shape)
+    scores = np.array(
+        [
+            [
+                np.log(np.maximum(found[part, number, held, y[held]], TINY)).mean()
+                for part, (_, held) in enumerate(folds)
+            ]
+            for number in range(len(candidates))
+        ]
+    )
+    ratio = float(np.mean([len(held) / len(kept) for kept, held in folds]))
+    outputs = predict(others).reshape(len(parts), len(candidates), -1, n_classes)
+    return preferred(scores, ratio)[0], outputs[-1]
 
 
 def table(results: Path) -> str:

@@ -147,14 +147,8 @@ class SmoothedClassifierCV(SmoothedBase):
             warnings.simplefilter("ignore", StructsmoothWarning)
             scores = np.array([work.scores(a, b, self.scoring) for a, b in folds]).T
         ratio = float(np.mean([len(held) / len(kept) for kept, held in folds]))
+        self.best_index_, errors = preferred(scores, ratio)
         means = scores.mean(axis=1)
-        behind = scores[means.argmax()] - scores
-        # Folds share most of their training rows, see `structsmooth.compare`.
-        deviation = (
-            behind.std(axis=1, ddof=1) if len(folds) > 1 else np.zeros(len(means))
-        )
-        errors = deviation * np.sqrt(1.0 / len(folds) + ratio)
-        self.best_index_ = int(np.argmax(behind.mean(axis=1) <= errors))
         self.best_score_ = float(means[self.best_index_])
         self.best_smoother_ = candidates[self.best_index_]
         self.cv_results_ = {
@@ -189,6 +183,33 @@ class SmoothedClassifierCV(SmoothedBase):
                 f"candidates must be StructuralSmoothers or None, got {got}"
             )
         return given
+
+
+def preferred(
+    scores: NDArray[np.float64], test_ratio: float
+) -> tuple[int, NDArray[np.float64]]:
+    """Return the first candidate within one standard error of the best mean score.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (candidates, folds)
+        Higher is better.
+    test_ratio : float
+        Number of held-out rows divided by that of training rows, of a fold. Folds share
+        most of their training rows, which makes errors larger (`structsmooth.compare`).
+
+    Returns
+    -------
+    index : int
+        The candidate.
+    errors : ndarray of shape (candidates,)
+        Standard errors of the differences from the best mean score.
+    """
+    n_folds = scores.shape[1]
+    behind = scores[scores.mean(axis=1).argmax()] - scores
+    spread = behind.std(axis=1, ddof=1) if n_folds > 1 else np.zeros(len(scores))
+    errors = spread * np.sqrt(1.0 / n_folds + test_ratio)
+    return int(np.argmax(behind.mean(axis=1) <= errors)), errors
 
 
 class _Work:
