@@ -48,6 +48,7 @@ KINDS = {
     "beyond": "experiments.beyond",
     "selective": "experiments.selective",
     "trainings": "experiments.selective.trainings",
+    "images": "experiments.selective.images",
 }
 BUILT_ON_STUDIES = ("critical", "panels")
 

@@ -39,13 +39,14 @@ def table(results: Path) -> str:
         "hold jointly at 95 % for sets and metrics. Training error and overconfidence "
         "are means without smoothing, in percent, and R is the estimated Bayes error, "
         "in percent too.\n",
-        _without_smoothing(finished, names, seeds),
+        facts_without_smoothing(finished, names, seeds),
         _arms(finished, names, seeds),
     ]
     return "\n".join(text)
 
 
-def _without_smoothing(finished: Finished, names, seeds) -> str:
+def facts_without_smoothing(finished: Finished, names, seeds) -> str:
+    """Return how well networks without smoothing fit, and R."""
     lines = []
     for learner in finished.learners:
         runs = [run for name in names for run in finished.runs(name, learner, seeds)]

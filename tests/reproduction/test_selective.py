@@ -1,5 +1,6 @@
 """The study of selective prediction: arms, learners, and the rule."""
 
+import itertools
 import json
 
 import numpy as np
@@ -10,8 +11,9 @@ pytest.importorskip("lightgbm")
 
 import torch
 from experiments import configs, datasets, selective
-from experiments.records import read
+from experiments.records import Records, read
 from experiments.selective import choice, half, learners, perceptrons, rows, runner
+from experiments.selective import images as images_study
 from experiments.selective import trainings as trainings_study
 from experiments.selective.afterwards import COLUMNS, fit_p_norm
 from experiments.selective.arms import ARMS, Measured, arms_of, proportional
@@ -301,6 +303,38 @@ def test_other_trainings_have_a_table_of_their_own(tmp_path):
     errors = [float(shown[f"| {name}"].split(" | ")[1]) for name in trainings]
     assert errors[0] > errors[1]  # the longer training fits its rows better
     assert arms.count("| R/2 |") == 2
+
+
+def test_networks_for_images_are_compared_with_uniform_smoothing_of_their_mean(
+    toy_data, tmp_path
+):
+    config = configs.load("selective-images")
+    config = {k: v for k, v in config.items() if k not in configs.WORDS}
+    sizes = {"train_rows": 60, "validation_rows": 30, "test_rows": 40, "n_seeds": 2}
+    config = config | sizes | {"confirming": ["cifar10"]}
+    for learner in config["learners"].values():
+        assert learner["network"]["widths"] == [16, 32, 64]
+        learner["network"] = {"widths": [4, 4, 4]}
+        learner["recipe"]["epochs"] = 1
+    plain, varied = config["learners"].values()
+    assert plain["recipe"] | {"flip": True, "crop": 2} == varied["recipe"]
+    results = tmp_path / "images.jsonl"
+    units = itertools.product(["cifar10"], config["learners"], range(2))
+    runs = [runner.train_unit(config, unit) for unit in units]
+    Records(results, config).add(runs)
+    for run in runs:
+        strength = {arm: run["mean_strengths"][n] for arm, n in run["arms"].items()}
+        assert strength["none"] == 0.0
+        half = min(0.5 * run["bayes_error"], 0.9)
+        assert strength["R/2"] == pytest.approx(half, abs=1e-4)
+        smaller = min(half, run["overconfidence"])
+        assert strength["smaller"] == pytest.approx(smaller, abs=1e-4)
+        for arm in ("R/2", "default", "smaller"):
+            uniform = strength[ARMS[arm].uniform]
+            assert uniform == pytest.approx(strength[arm], abs=1e-4)
+    text = images_study.table(results)
+    assert text.count("| R/2 - uniform R/2 |") == 2
+    assert text.count("| smaller - none |") == 2
 
 
 def recorded(path, values, names=("a", "b"), n_seeds=4):
