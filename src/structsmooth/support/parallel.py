@@ -43,9 +43,10 @@ def side_by_side(
         return _in_threads(work, tasks, n_threads, limit)
     if ahead is not None:
         backend_options["pre_dispatch"] = f"{ahead} * n_jobs"
-    run = Parallel(n_jobs=n_jobs, return_as="generator", **backend_options)
-    results: Iterator[Result] = run(delayed(work)(task) for task in tasks)
-    return results
+    # Some backends, such as Ray's, return all results at once.
+    return_as = "generator" if backend.supports_return_generator else "list"
+    run = Parallel(n_jobs=n_jobs, return_as=return_as, **backend_options)
+    return iter(run(delayed(work)(task) for task in tasks))
 
 
 def _in_threads(
