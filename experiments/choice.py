@@ -27,8 +27,8 @@ NAMES = ("none", "default", "auto", "uniform")
 METRICS = {"error": "error, %", "nll": "NLL x 100", "aurc": "AURC, %"}
 
 
-def run(config: dict, results: Path, n_jobs: int = 1) -> None:  # noqa: ARG001
-    """Train the missing runs."""
+def run(config: dict, results: Path, n_jobs: int = 1) -> None:  # noqa: ARG001 (see below)
+    """Train the missing runs, one after the other whatever ``n_jobs`` is."""
     records = Records(results, {k: v for k, v in config.items() if k != "scale"})
     for name in config["data"]:
         for learner, strength in config["learners"].items():

@@ -50,7 +50,7 @@ def _lightgbm(options: dict, X, soft, seed: int) -> Predictor:
     return fit_smoothed(model, X, None, soft_labels=soft).predict_proba
 
 
-def _logistic(options: dict, X, soft, seed: int) -> Predictor:  # noqa: ARG001
+def _logistic(options: dict, X, soft, seed: int) -> Predictor:  # noqa: ARG001 (no draws)
     """Fit a multinomial logistic regression to soft labels, on standardized features.
 
     The penalty is that of scikit-learn: half of the squared coefficients, against C
