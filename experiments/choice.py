@@ -33,8 +33,8 @@ TINY = np.finfo(np.float64).eps
 METRICS = {"error": "error, %", "nll": "NLL x 100", "aurc": "AURC, %"}
 
 
-def run(config: dict, results: Path, n_jobs: int = 1) -> None:  # noqa: ARG001
-    """Train the missing runs, all of a seed before the next seed."""
+def run(config: dict, results: Path, n_jobs: int = 1) -> None:  # noqa: ARG001 (see below)
+    """Train the missing runs, seed by seed, and one at a time whatever ``n_jobs``."""
     records = Records(results, {k: v for k, v in config.items() if k != "scale"})
     for seed in range(config["n_seeds"]):
         for name in config["data"]:

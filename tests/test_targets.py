@@ -95,6 +95,14 @@ def test_a_regression_target_is_named(name):
     assert re.fullmatch(expected + classes, str(caught.value))
 
 
+@pytest.mark.parametrize("name", TAKERS)
+def test_complex_numbers_are_no_classes(name):
+    with pytest.raises(InvalidInputError) as caught:
+        TAKERS[name](np.arange(N) % 3 + 0j)
+    assert "complex" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     "y",
     [

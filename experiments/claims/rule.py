@@ -82,7 +82,7 @@ def _compared(groups, digits: int, claimed: int) -> tuple[str, str]:
     # 1 where the values are clearly higher than their references.
     signs = [-tables.sign(*pair, n_intervals=len(pairs)) for pair in pairs]
     found = pooled_difference(groups)
-    verdict = verdict_of(claimed * _sign(*found), [claimed * sign for sign in signs])
+    verdict = verdict_of(claimed * _sign(found), [claimed * sign for sign in signs])
     mean, low, high = (f"{value:+.{digits}f}" for value in found)
     words = f"{mean} ({low} to {high})"
     if len(pairs) == 1:
@@ -96,7 +96,9 @@ def _compared(groups, digits: int, claimed: int) -> tuple[str, str]:
     )
 
 
-def _sign(mean: float, low: float, high: float) -> int:  # noqa: ARG001
+def _sign(found: Sequence[float]) -> int:
+    """Return the sign of a mean, given with its interval, or 0 if it is not clear."""
+    _, low, high = found
     return 1 if low > 0 else -1 if high < 0 else 0
 
 
@@ -129,5 +131,5 @@ def correlated(values: dict[str, tuple[float, float, float]]) -> tuple[str, str]
     words = ", ".join(f"{name} {shown(value)}" for name, value in values.items())
     if len(values) > 1:
         words = f"{shown(tuple(pooled))} together; {words}"
-    signs = [_sign(*value) for value in values.values()]
-    return words, verdict_of(_sign(*pooled), signs)
+    signs = [_sign(value) for value in values.values()]
+    return words, verdict_of(_sign(pooled), signs)

@@ -58,7 +58,7 @@ def _residual(options: dict, X, soft, seed: int) -> Predictor:
     return trainer(X, hard, np.zeros(n), n_classes, seed, soft_labels=soft)
 
 
-def _logistic(options: dict, X, soft, seed: int) -> Predictor:  # noqa: ARG001
+def _logistic(options: dict, X, soft, seed: int) -> Predictor:  # noqa: ARG001 (no draws)
     """Fit a multinomial logistic regression to soft labels, on standardized features.
 
     The penalty is that of scikit-learn: half of the squared coefficients, against C

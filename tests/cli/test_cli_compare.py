@@ -130,6 +130,8 @@ def test_the_file_of_runs_is_gone_on_with(data, tmp_path):
 
 @pytest.mark.parametrize("name", ["forest", "gradient-boosting", "lightgbm"])
 def test_classifiers_by_name(data, name):
+    if name == "lightgbm":
+        pytest.importorskip(name)
     result = run(data, *FAST, "--classifier", name, "--json")
     assert result.exit_code == 0
     assert json.loads(result.stdout)["description"]["n_rows"] == 400

@@ -171,3 +171,64 @@ def test_a_line_without_an_end_is_refused(tmp_path, monkeypatch):
         stream.write(b"a,b,y\n" + b"0," * 10_000)
     got = run("fit", tmp_path / "line.csv.gz", "--label", "y", "-o", tmp_path / "o")
     assert "has a line of more than" in one_sentence(got, UNUSABLE)
+
+
+def test_no_command_writes_over_the_file_that_it_reads(folder):
+    whole = (folder / "a.npz").read_bytes()
+    (folder / "link.npz").symlink_to("a.npz")
+    assert run("fit", folder / "a.npz", "-o", folder / "out", "-q").exit_code == 0
+    for name in ("a.npz", "link.npz"):
+        got = run("suspects", folder / "a.npz", "-o", folder / name)
+        assert f"{name} is the file that is read" in one_sentence(got, USAGE)
+        words = ["--data", folder / "a.npz", "-o", folder / name]
+        got = run("labels", folder / "out", *words)
+        assert f"{name} is the file that is read" in one_sentence(got, USAGE)
+    labels = ["--labels", folder / "y.npy", "-o", folder / "y.npy"]
+    got = run("labels", folder / "out", "--data", folder / "x.npy", *labels)
+    assert "y.npy is the file that is read" in one_sentence(got, USAGE)
+    got = run("suspects", folder / "x.npy", *labels)
+    assert "y.npy is the file that is read" in one_sentence(got, USAGE)
+    assert (folder / "a.npz").read_bytes() == whole
+    assert np.array_equal(np.load(folder / "y.npy"), Y)
+
+
+def test_a_report_never_replaces_the_runs(folder):
+    runs = folder / "runs.jsonl"
+    settings = ["--seeds", "3", "--alpha", "0.1", "--beta", "auto", "-q"]
+    got = run("compare", folder / "a.npz", "-o", runs, *settings)
+    assert got.exit_code == 0
+    whole = runs.read_bytes()
+    got = run("report", runs, "-o", runs)
+    assert "runs.jsonl must end in .html" in one_sentence(got, USAGE)
+    assert runs.read_bytes() == whole
+    named = runs.rename(folder / "runs.html")
+    got = run("report", named)
+    assert "runs.html is the file that is read" in one_sentence(got, USAGE)
+    assert named.read_bytes() == whole
+    odd = named.rename(folder / "\x1b[31mruns.jsonl")
+    assert "\x1b" not in run("report", odd).stdout
+
+
+def test_a_place_to_spill_is_checked_even_if_nothing_is_spilled(folder):
+    out = folder / "here" / "out"
+    (folder / "mine").mkdir()
+    (folder / "link").symlink_to(folder / "mine")
+    (folder / "mine" / "thesis.tex").write_text("...")
+    for place in (out, out / "spill", folder, folder / "link", folder / "mine"):
+        got = run("fit", folder / "a.npz", "-o", out, "--spill", place, "-q")
+        assert "spill" in got.stderr
+        one_sentence(got, UNWRITABLE if place.name in ("link", "mine") else USAGE)
+        assert not out.exists()
+    spill = ["--spill", folder / "new"]
+    assert run("fit", folder / "a.npz", "-o", out, *spill, "-q").exit_code == 0
+    assert not (folder / "new").exists()
+
+
+def test_names_of_classes_that_are_not_those_of_the_smoother(folder):
+    out = folder / "out"
+    assert run("fit", folder / "a.npz", "-o", out, "-q").exit_code == 0
+    summary = json.loads((out / "summary.json").read_text())
+    text = json.dumps(summary | {"class_names": ["only one"]})
+    (out / "summary.json").write_text(text)
+    got = run("report", out)
+    assert "its files do not fit together" in one_sentence(got, UNUSABLE)

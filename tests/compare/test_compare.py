@@ -48,6 +48,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore::structsmooth.errors.StructsmoothWarning"
 )
 # All methods, and the smoother as it is.
+BOOSTING = ("lightgbm", "xgboost", "catboost")
 ALL = (*METHODS, "default")
 FAST = {"alpha": 0.1, "beta": "auto", "n_seeds": 3}
 
@@ -227,9 +228,7 @@ def test_it_says_that_there_is_nothing_to_compare_in_one_cluster(iris):
         "forest",
         "gradient-boosting",
         "mlp",
-        "lightgbm",
-        "xgboost",
-        "catboost",
+        *BOOSTING,
     ],
 )
 def test_smoothing_by_next_to_nothing_is_no_smoothing(name, rng):
@@ -237,6 +236,8 @@ def test_smoothing_by_next_to_nothing_is_no_smoothing(name, rng):
     means = np.array([[0, 0], [0.5, 0], [8, 0], [0, 8], [8, 8]], dtype=float)
     y = rng.integers(0, 5, 300)
     X = np.hstack([means[y] + rng.normal(size=(300, 2)), rng.normal(size=(300, 3))])
+    if name in BOOSTING:
+        pytest.importorskip(name)
     learner = make_learner(name)
     if name == "catboost":
         learner.set_params(iterations=10)
@@ -731,8 +732,9 @@ def test_a_function_without_soft_labels_cannot_spread_by_overlap(three_classes):
         assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["lightgbm", "xgboost", "catboost"])
+@pytest.mark.parametrize("name", BOOSTING)
 def test_boosting_trains_on_the_soft_labels(three_classes, name):
+    pytest.importorskip(name)
     X, y = three_classes
     strengths, soft = by_overlap(y)
     learner = make_learner(name)

@@ -15,8 +15,9 @@ import pytest
 
 from archives import rewrite
 from faultcounts import FULL, REFUSALS, how_many
-from structsmooth import StructuralSmoother
+from structsmooth import StructuralSmoother, fit_out_of_core
 from structsmooth.io.readers import read_dataset
+from structsmooth.outofcore import fit as outofcore_fit
 from structsmooth.report.view import load_view
 
 RNG = np.random.default_rng(0)
@@ -169,7 +170,10 @@ def test_changed_arrays_with_valid_checksums(tmp_path, capsys, settings):
     assert counts["refused"] > counts["taken"]
 
 
-def test_damaged_results(tmp_path, capsys):
+@pytest.mark.parametrize(
+    "name", ["summary.json", "labels.npy", "smoother.zip", "view.npz"]
+)
+def test_damaged_results(tmp_path, name, capsys):
     from typer.testing import CliRunner
 
     from structsmooth.cli import app
@@ -177,25 +181,61 @@ def test_damaged_results(tmp_path, capsys):
     np.savez(tmp_path / "d.npz", X=X, y=Y)
     out = tmp_path / "out"
     runner = CliRunner()
-    assert runner.invoke(app, ["fit", str(tmp_path / "d.npz"), "-o", str(out), "-q"])
+    got = runner.invoke(app, ["fit", str(tmp_path / "d.npz"), "-o", str(out), "-q"])
+    assert got.exit_code == 0
     rng, counts = np.random.default_rng(4), Counter()
-    names = ["summary.json", "labels.npy", "smoother.zip", "view.npz"]
-    whole = {name: (out / name).read_bytes() for name in names}
-    for number in range(how_many(2000, 24)):
-        name = names[number % len(names)]
-        (out / name).write_bytes(damage(whole[name], rng))
+    whole = (out / name).read_bytes()
+    for _ in range(how_many(2000, 6)):
+        (out / name).write_bytes(damage(whole, rng))
         words = ["labels", str(out), "-o", str(tmp_path / "l.csv"), "-q"]
-        if FULL and name == "view.npz":
+        if FULL and name == "view.npz":  # which nothing but a report reads
             words = ["report", str(out), "-o", str(tmp_path / "r.html"), "-q"]
         got = runner.invoke(app, words)
-        assert got.exception is None or isinstance(got.exception, SystemExit), (
-            name,
-            got.exception,
-        )
-        assert got.exit_code in (0, 3), (name, got.stderr)
+        assert got.exception is None or isinstance(got.exception, SystemExit)
+        assert got.exit_code in (0, 3), got.stderr
         counts[f"exit {got.exit_code}"] += 1
-        (out / name).write_bytes(whole[name])
-    report(capsys, "results", counts)
+    report(capsys, f"results with another {name}", counts)
+
+
+class StopError(Exception):
+    pass
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_damaged_spill_files(tmp_path, monkeypatch, capsys):
+    """Whatever is damaged is made again, and the result is the same."""
+    write_data(tmp_path)
+    settings = StructuralSmoother(0.1, n_clusters=3, random_state=0)
+
+    def fit():
+        out = tmp_path / "o"
+        return fit_out_of_core(
+            tmp_path / "t.csv", out, label="y", max_memory="4GB", smoother=settings
+        )
+
+    def stop(*_, **__):
+        raise StopError
+
+    expected = np.array(fit().sample_strengths_)
+    with monkeypatch.context() as patch:
+        patch.setattr(outofcore_fit, "write_result", stop)
+        with pytest.raises(StopError):
+            fit()
+    spill = tmp_path / "o.spill"
+    whole = {path.name: path.read_bytes() for path in spill.iterdir()}
+    names = sorted(whole.keys() - {"lock"})
+    assert len(names) > 8
+    rng, counts = np.random.default_rng(6), Counter()
+    for number in range(how_many(2000, 24)):
+        spill.mkdir(exist_ok=True)
+        for name, content in whole.items():
+            (spill / name).write_bytes(content)
+        name = names[number % len(names)]
+        (spill / name).write_bytes(damage(whole[name], rng))
+        assert np.array_equal(fit().sample_strengths_, expected), name
+        assert not spill.exists()
+        counts["same result"] += 1
+    report(capsys, f"spill files of {len(names)} kinds", counts)
 
 
 def test_bombs_take_no_memory(tmp_path, capsys):

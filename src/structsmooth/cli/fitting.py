@@ -125,7 +125,10 @@ def fit(
         check_is_file(data)
     from structsmooth.io.readers import read_dataset, read_npy
     from structsmooth.outofcore.plan import Request, memory_limit
+    from structsmooth.outofcore.spill import check_place
 
+    if spill is not None:
+        check_place(spill, output)
     request = Request(data, label, labels, tuple(drop or ()), header)
     dataset = pictures = None
     with options.collected_notes() as notes:

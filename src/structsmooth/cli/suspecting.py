@@ -11,7 +11,12 @@ from typer import Argument, Option
 from structsmooth.cli import options
 from structsmooth.cli.options import file_option
 from structsmooth.errors import FileFormatError, InvalidParameterError
-from structsmooth.io.paths import check_columns_path, check_is_file, read_summary
+from structsmooth.io.paths import (
+    check_columns_path,
+    check_is_file,
+    check_not_read,
+    read_summary,
+)
 
 
 @options.exit_codes()
@@ -55,6 +60,7 @@ def suspects(
     notes: list[str] = []
     if output is not None:
         check_columns_path(output)
+        check_not_read(output, data, labels)
     if data.is_dir():
         read_summary(data)
         given = (label, labels, drop, header, fdr, components, jobs, seed or None)

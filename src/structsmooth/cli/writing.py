@@ -9,7 +9,7 @@ from typing import Annotated
 from structsmooth.cli import options
 from structsmooth.cli.options import Kind, data_option, file_option, output_option
 from structsmooth.errors import InvalidParameterError
-from structsmooth.io.paths import check_columns_path, read_summary
+from structsmooth.io.paths import check_columns_path, check_not_read, read_summary
 
 
 @options.exit_codes()
@@ -53,14 +53,19 @@ def _write_comparison(
     """Write a page about a file of runs."""
     from structsmooth.compare.page import write_page
     from structsmooth.compare.result import Comparison
+    from structsmooth.report.html import check_page_path
 
+    page = check_page_path(output or runs.with_suffix(".html"))
+    check_not_read(page, runs)
     comparison = Comparison.load(runs)
-    page = write_page(comparison, output or runs.with_suffix(".html"))
+    write_page(comparison, page)
     headline = comparison.choice.headline
     if as_json:
         print(json.dumps({"file": str(page), "headline": headline}))
     elif not quiet:
-        print(f"{headline}\nWrote {page} ({page.stat().st_size // 1000} kB).")
+        size = page.stat().st_size // 1000
+        print(options.printable(headline))
+        print(options.printable(f"Wrote {page} ({size} kB)."))
 
 
 @options.exit_codes()
@@ -93,6 +98,7 @@ def write_labels(
     """Write the smoothed labels of the rows of a result, or of new rows."""
     read_summary(result)
     check_columns_path(output)
+    check_not_read(output, data, labels)
     from structsmooth.io.readers import read_dataset
     from structsmooth.io.results import label_columns, read_result, write_columns
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,11 +35,10 @@ svg { max-width: 100%; height: auto; } svg text { font-size: 12px; fill: #222; }
 """
 
 
-def write_page(result: Comparison, path: str | os.PathLike[str]) -> Path:
+def write_page(result: Comparison, path: str | os.PathLike[str]) -> None:
     """Write a comparison as one HTML file."""
-    with written_beside(Path(path)) as beside:
+    with written_beside(path) as beside:
         beside.write_text(page_of(result), encoding="utf-8")
-    return Path(path)
 
 
 def page_of(result: Comparison) -> str:

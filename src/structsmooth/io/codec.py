@@ -226,7 +226,10 @@ def bounds_to_arrays(bounds: Sequence[BayesErrorBounds]) -> Arrays:
 
 def bounds_from_arrays(arrays: Arrays) -> tuple[BayesErrorBounds, ...]:
     """Return the bounds that `bounds_to_arrays` was given."""
-    cuts = np.cumsum(arrays["bounds_n_pairs"])[:-1]
+    n_pairs = arrays["bounds_n_pairs"]
+    if (n_pairs < 0).any() or n_pairs.sum() != len(arrays["bounds_pairs"]):
+        raise ValueError("the pairs of classes are not those of the regions")
+    cuts = np.cumsum(n_pairs)[:-1]
     pairs = np.split(arrays["bounds_pairs"], cuts)
     counts = np.split(arrays["bounds_counts"], cuts)
     bounds = []

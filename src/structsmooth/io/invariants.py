@@ -50,6 +50,7 @@ def check_smoother(
     _require(len(structure.cluster_bounds) == n_regions)
     for bounds in structure.cluster_bounds:
         _check_bounds(bounds, structure.n_classes)
+    _check_sizes(structure)
     if structure.points is not None:
         _check_points(structure.points, structure, n_reduced)
     n_given = n_samples
@@ -180,6 +181,18 @@ def _check_bounds(bounds: BayesErrorBounds, n_classes: int) -> None:
     _require(pairs.shape == (len(pairs), 2) and are_indices(pairs, n_classes))
     _require((pairs[:, 0] != pairs[:, 1]).all())
     _require_numbers(bounds.crossing_counts, (len(pairs),), 0.0)
+
+
+def _check_sizes(structure: Structure) -> None:
+    """Refuse sizes of clusters that are not those of their rows.
+
+    A row counts once, or as often as its weight says; rows of weight 0 are not there.
+    Only weights that are fractions may add up to less than the number of rows.
+    """
+    sizes = [bounds.n_samples for bounds in structure.cluster_bounds]
+    if all(isinstance(size, int) for size in sizes):
+        rows = np.bincount(structure.regions.labels, minlength=len(sizes))
+        _require((rows <= np.array(sizes)).all())
 
 
 def _check_points(points: Points, structure: Structure, n_reduced: int) -> None:

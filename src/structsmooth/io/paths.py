@@ -63,6 +63,17 @@ def check_not_ours(path: Path) -> None:
         )
 
 
+def check_not_read(target: Path, *sources: Path | None) -> None:
+    """Refuse to write in place of a file that is read."""
+    for source in sources:
+        if source is None or not (target.exists() and source.exists()):
+            continue
+        if target.samefile(source):
+            raise FileOptionError(
+                f"{target} is the file that is read: expected another name"
+            )
+
+
 def is_result(directory: Path) -> bool:
     """Whether a directory holds a result of this program, finished or not."""
     if any(directory.glob(UNFINISHED + "*")):

@@ -189,7 +189,11 @@ def read_result(
             before, source.stat()
         ):
             break
-    if len(coded) != len(smoother.sample_strengths_):
+    names = summary.get("class_names", smoother.classes_)
+    if (len(coded), len(names)) != (
+        len(smoother.sample_strengths_),
+        len(smoother.classes_),
+    ):
         raise FileFormatError(f"{source} is damaged: its files do not fit together")
     return smoother, coded, summary
 

@@ -37,7 +37,7 @@ from structsmooth.outofcore.sources import (
     Rows,
     open_data,
 )
-from structsmooth.outofcore.spill import Spill
+from structsmooth.outofcore.spill import Spill, check_place
 from structsmooth.outofcore.view import images_of, look_at_rows, view_of_source
 from structsmooth.reduce import is_transformer, reduce_linearly
 from structsmooth.report.build import names_of_classes
@@ -130,7 +130,7 @@ def fit_out_of_core(
     target = Path(output)
     check_target(target)
     place = Path(spill) if spill is not None else Path(f"{target}.spill")
-    _check_apart(place, target)
+    check_place(place, target)
     ignored = ["n_jobs", "verbose"]
     if hasattr(smoother.random_state, "randint"):  # a generator's state changes
         ignored.append("random_state")
@@ -167,15 +167,6 @@ def fit_out_of_core(
     for note in caught:
         warnings.warn(note.message, stacklevel=2)
     return smoother
-
-
-def _check_apart(place: Path, target: Path) -> None:
-    """Refuse a spill directory that would be mixed up with the output."""
-    spill, output = place.resolve(), target.resolve()
-    if spill == output or output in spill.parents or spill in output.parents:
-        raise InvalidParameterError(
-            f"spill must be a directory apart from the output {target}, got {place}"
-        )
 
 
 def _check_settings(smoother: StructuralSmoother) -> None:

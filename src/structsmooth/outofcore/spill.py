@@ -22,7 +22,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from structsmooth.io.atomic import OutputError
+from structsmooth.errors import InvalidParameterError
+from structsmooth.io.atomic import OutputError, wrapped_errors
 
 MANIFEST = "manifest.json"
 LOCK = "lock"
@@ -37,6 +38,31 @@ OURS = re.compile(
 # After the content of each file: a mark, the checksum and the number of bytes.
 END, MARK = struct.Struct("<8sIQ"), b"checksum"
 CHUNK = 2**20
+
+
+def check_place(place: Path, target: Path) -> None:
+    """Refuse a directory that would be mixed up with the output or other files."""
+    spill, output = place.resolve(), target.resolve()
+    if spill == output or output in spill.parents or spill in output.parents:
+        raise InvalidParameterError(
+            f"spill must be a directory apart from the output {target}, got {place}"
+        )
+    if place.is_symlink():
+        raise OutputError(
+            f"cannot spill to {place}: it is a symbolic link, expected a directory"
+        )
+    if not place.exists():
+        return
+    names = {"not a directory"}
+    if place.is_dir():
+        with wrapped_errors(place):
+            names = {path.name for path in place.iterdir()}
+    if not all(OURS.fullmatch(name) for name in names) or (
+        names and not names & {LOCK, MANIFEST, MANIFEST + PART}
+    ):
+        raise OutputError(
+            f"cannot spill to {place}: it holds other files, expected a new directory"
+        )
 
 
 class Spill:
@@ -178,24 +204,7 @@ class Spill:
         return found if width is None else found.reshape(stop - start, width)
 
     def _refuse_others(self) -> None:
-        """Refuse a directory that holds anything but an unfinished fit like this."""
-        if self.directory.is_symlink():
-            raise OutputError(
-                f"cannot spill to {self.directory}: it is a symbolic link, expected a "
-                "directory"
-            )
-        if not self.directory.exists():
-            return
-        names = {"not a directory"}
-        if self.directory.is_dir():
-            names = {path.name for path in self.directory.iterdir()}
-        if not all(OURS.fullmatch(name) for name in names) or (
-            names and not names & {LOCK, MANIFEST, MANIFEST + PART}
-        ):
-            raise OutputError(
-                f"cannot spill to {self.directory}: it holds other files, expected a "
-                "new directory"
-            )
+        """Refuse a directory that holds an unfinished fit that is not this one."""
         if not self.has(MANIFEST):
             return  # new, or damaged: then the fit starts again
         content = self.path(MANIFEST).read_bytes()[: -END.size]

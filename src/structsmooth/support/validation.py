@@ -198,12 +198,16 @@ def _one_label_each(y: Any, name: str) -> NDArray[Any]:
         raise several_labels("rows of different lengths", name) from None
     if sp.issparse(y) or (array.ndim > 1 and array.size > len(array)):
         raise several_labels(f"shape {array.shape}", name)
+    if array.dtype.kind == "c":
+        raise InvalidInputError(
+            f"Unknown label type: {name} holds complex numbers, expected classes"
+        )
     return array
 
 
 def _check_no_fractions(y: NDArray[Any], name: str, expected: str) -> None:
     """Refuse numbers that are missing, and those of a regression."""
-    if y.dtype.kind in "fcmM" and not np.isfinite(y).all():
+    if y.dtype.kind in "fmM" and not np.isfinite(y).all():
         raise missing_labels(name)
     if y.dtype.kind == "f" and (y != np.trunc(y)).any():
         raise InvalidInputError(
