@@ -88,7 +88,7 @@ def test_heavy_tails_are_those_of_a_t_distribution(rng):
     y = np.arange(n) % 2
     heavy = rng.normal(size=(n, d)) / np.sqrt(rng.chisquare(3, size=(n, 1)) / 3.0)
     X = heavy + 3.0 * y[:, None]
-    found, got = evidence_of(X, y)
+    _, got = evidence_of(X, y)
     shapes = fit_shapes(X, y, np.bincount(y))
     assert max(shapes.freedoms) <= 4.0
     normal = rng.normal(size=(n, d)) + 3.0 * y[:, None]

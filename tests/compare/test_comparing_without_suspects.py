@@ -145,17 +145,18 @@ def test_the_lines_to_paste_make_the_weights(mislabeled):
             run["validation"] = {**run["validation"], "nll": 0.0 if is_best else 1.0}
         choice = Comparison(result.description, result.chosen, arms=result.arms).choice
         names = {"X": X, "y": y, "classifier": classifier}
-        exec(choice.python, names)
+        exec(choice.python, names)  # noqa: S102
         np.testing.assert_array_equal(names["weights"], expected)
 
 
-def test_a_function_must_take_weights(mislabeled):
-    def train(X, y, strengths, n_classes, random_state):
-        raise AssertionError("nothing is trained")
+def no_weights(X, y, strengths, n_classes, random_state):  # noqa: ARG001
+    raise AssertionError("nothing is trained")
 
+
+def test_a_function_must_take_weights(mislabeled):
     with pytest.raises(InvalidInputError, match="parameter sample_weight"):
-        compare(*mislabeled[:2], train, suspects="weigh", **FAST)
-    with pytest.raises(ValueError, match="suspects must be .*got 'ignore'"):
+        compare(*mislabeled[:2], no_weights, suspects="weigh", **FAST)
+    with pytest.raises(ValueError, match=r"suspects must be .*got 'ignore'"):
         compare(*mislabeled[:2], suspects="ignore", **FAST)
 
 

@@ -128,10 +128,9 @@ def gather_evidence(
 
 @dataclass(frozen=True, eq=False)
 class ClassShapes:
-    """Each class as a normal and as a t distribution: with one covariance for all, and
-    with one for each.
+    """Each class as a normal and as a t distribution.
 
-    The covariance of a class with few rows is drawn to the common one, which counts as
+    Both with one covariance for all classes, and with one for each. The covariance of a class with few rows is drawn to the common one, which counts as
     d further rows. A t distribution of the same covariance has heavier tails: a normal
     one is far too sure about rows that are far from all classes.
     """
@@ -156,9 +155,7 @@ class ClassShapes:
         below: F64 = np.maximum(found - found.max(axis=1, keepdims=True), LEAST)
         return below
 
-    def squares(
-        self, features: NDArray[Any], coded: I64, rows: I64
-    ) -> tuple[F64, F64]:
+    def squares(self, features: NDArray[Any], coded: I64, rows: I64) -> tuple[F64, F64]:
         """Return squared distances, and what else log densities have, with class sizes.
 
         Both have the shape (m, K, 2), for common and own covariances. A row is taken
