@@ -130,9 +130,10 @@ def gather_evidence(
 class ClassShapes:
     """Each class as a normal and as a t distribution.
 
-    Both with one covariance for all classes, and with one for each. The covariance of a class with few rows is drawn to the common one, which counts as
-    d further rows. A t distribution of the same covariance has heavier tails: a normal
-    one is far too sure about rows that are far from all classes.
+    Both with one covariance for all classes, and with one for each. The covariance of a
+    class with few rows is drawn to the common one, which counts as d further rows. A t
+    distribution of the same covariance has heavier tails: a normal one is far too sure
+    about rows that are far from all classes.
     """
 
     means: F64

@@ -170,9 +170,7 @@ class SeedWork:
     def _suspects(self) -> Suspects | None:
         if self.task.suspects == "keep":
             return None
-        smoother = self._measured.fitted(self._seeded(self.task.smoother))
-        found: Suspects = smoother.suspects_
-        return found
+        return self._measured.fitted(self._seeded(self.task.smoother)).suspects_
 
     def _about_suspects(self) -> dict[str, int]:
         return {} if self._suspects is None else {"n_suspects": len(self._suspects)}
