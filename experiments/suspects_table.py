@@ -12,7 +12,10 @@ from experiments.records import read
 OURS = ("features", "features and trees", "features and logistic", "features and k-NN")
 PEERS = ("cleanlab, trees", "cleanlab, logistic", "cleanlab, k-NN")
 ALL = (*OURS, "trees alone", *PEERS)
-ABOUT_MODELS = "trees, logistic and k-NN are out-of-fold probabilities of three models, of 5 folds."
+ABOUT_MODELS = (
+    "trees, logistic and k-NN are out-of-fold probabilities of three models, of five "
+    "folds."
+)
 
 
 def table(results: Path) -> str:
