@@ -136,9 +136,10 @@ def table(results: Path) -> str:
     ]
     header = ["data", "change", "%", *ALL]
     text = [
-        f"At most {settings['most_rows']} rows of each set, {settings['n_seeds']} "
-        "draws; features alone. As it is: votes and distances of neighbors, and each "
-        "class as a normal and as a t distribution.\n\n## Average precision\n",
+        f"At most {settings['most_rows']} rows of each set, {len(runs)} runs of "
+        f"{len(cases)} cases; features alone. As it is: votes and distances of "
+        "neighbors, and each class as a normal and as a t distribution.\n\n"
+        "## Average precision\n",
         tables.markdown(header, rows),
     ]
     for which in ALL[1:]:

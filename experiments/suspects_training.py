@@ -73,10 +73,10 @@ def _measure(
 def make_learner(name: str, seed: int, n_jobs: int):
     """Return a learner that can fit wrong labels if it is given them."""
     if name == "perceptron":
-        learner = MLPClassifier((100,), max_iter=100, random_state=seed)
+        learner = MLPClassifier((100,), max_iter=60, random_state=seed)
         return make_pipeline(StandardScaler(), learner)
     trees = LGBMClassifier(
-        n_estimators=50,
+        n_estimators=30,
         random_state=seed,
         n_jobs=n_jobs,
         deterministic=True,
