@@ -31,7 +31,7 @@ def run(config: dict, results: Path, n_jobs: int = 1) -> None:
     records = Records(results, {k: v for k, v in config.items() if k != "scale"})
     changes = [(kind, share) for share in config["wrong"] for kind in config["kinds"]]
     for seed in range(config["n_seeds"]):
-        for kind, share in [*changes, ("uniform", 0.0)]:
+        for kind, share in [("uniform", 0.0), *changes]:
             for name in config["data"]:
                 row = {"data": name, "kind": kind, "wrong": share}
                 if not records.has(row, seed):
