@@ -41,6 +41,8 @@ KINDS = {
     "summary": "experiments.beyond.summary",
     "suspects": "experiments.suspects",
     "human_suspects": "experiments.human_suspects",
+    "suspects_ablation": "experiments.suspects_ablation",
+    "suspects_training": "experiments.suspects_training",
     "study": "experiments.study",
     "panels": "experiments.panels",
     "critical": "experiments.critical",

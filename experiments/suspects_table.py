@@ -7,11 +7,15 @@ from pathlib import Path
 import numpy as np
 
 from experiments import tables
-from experiments.records import read
+from experiments.records import key_of, read
 
 OURS = ("features", "features and trees", "features and logistic", "features and k-NN")
 PEERS = ("cleanlab, trees", "cleanlab, logistic", "cleanlab, k-NN")
 ALL = (*OURS, "trees alone", *PEERS)
+ABOUT_MODELS = (
+    "trees, logistic and k-NN are out-of-fold probabilities of three models, of five "
+    "folds."
+)
 
 
 def table(results: Path) -> str:
@@ -29,68 +33,115 @@ def table(results: Path) -> str:
     ]
     new = [row for row in changed if row.name not in settings["developed_on"]]
     draws = "1 draw" if max(n_draws) == 1 else f"{min(n_draws)} to {max(n_draws)} draws"
-    return "\n".join(
+    everyone = [who for who in ALL if who in runs[0]["metrics"]]
+    header = ["data", "change", "%", *everyone]
+    about = "Features alone." if len(everyone) == 1 else ABOUT_MODELS
+    text = [
+        f"At most {settings['most_rows']} rows of each set, {draws}. The method was "
+        f"developed on {', '.join(settings['developed_on'])}; the other sets are new "
+        f"to it. {about}\n",
+        "## Ranking: average precision\n",
+        tables.markdown(
+            header,
+            [
+                [*row.words, *(f"{row.mean(a, 'ap'):.3f}" for a in everyone)]
+                for row in changed
+            ],
+        ),
+    ]
+    if len(everyone) == 1:
+        text += _beside_peers(runs, settings["developed_on"], results)
+    else:
+        text += [*_summary(changed, "all sets")]
+        text += [*_summary(new, "sets that are new to the method")]
+    text += [
+        "\n## At the default threshold: precision / recall, %\n",
+        tables.markdown(
+            header,
+            [
+                [*row.words, *(row.precision_and_recall(a) for a in everyone)]
+                for row in changed
+            ],
+        ),
+        "\n## Right labels that are listed, % of all right labels\n",
+        tables.markdown(
+            header,
+            [
+                [*row.words, *(f"{100 * row.listed_right(a):.1f}" for a in everyone)]
+                for row in [*nothing, *changed]
+            ],
+        ),
+        *_counts([*nothing, *changed], len(everyone) > 1),
+        "\n## CPU seconds, median of all runs, with the training of the model\n",
+        tables.markdown(
+            everyone,
+            [
+                [
+                    f"{np.median([r['metrics'][a]['seconds'] for r in runs]):.1f}"
+                    for a in everyone
+                ]
+            ],
+        ),
+    ]
+    return "\n".join(text)
+
+
+def _beside_peers(runs: list[dict], known: list[str], results: Path) -> list[str]:
+    """Return how the ranking compares with cleanlab's on the same rows and changes.
+
+    cleanlab's are from `suspects` as it was run for one draw, before classes had heavy
+    tails; that changes nothing in them.
+    """
+    path = results.with_name("suspects-peers.jsonl")
+    if not path.is_file():
+        return []
+    peers = {key_of(r["config"], r["seed"]): r["metrics"] for r in read(path)[1]}
+    pairs = []
+    for run in runs:
+        theirs = peers.get(key_of(run["config"], run["seed"]))
+        if theirs is not None and theirs["n_wrong"] == run["metrics"]["n_wrong"]:
+            best = max(theirs[peer]["ap"] for peer in PEERS)
+            pairs.append((run["config"], run["metrics"]["features"]["ap"], best))
+    lines = []
+    for which, some in (
+        ("all sets", pairs),
+        (
+            "sets that are new to the method",
+            [p for p in pairs if p[0]["data"] not in known],
+        ),
+    ):
+        if some:
+            ours, best = (np.array([p[i] for p in some]) for i in (1, 2))
+            lines.append(
+                f"- {which}, {len(some)} cases of the first draw: at least as good as "
+                f"cleanlab with the best of three models in {int((ours >= best).sum())}"
+                f", mean {ours.mean():.3f} against {best.mean():.3f}; behind by at "
+                f"most {max(0.0, (best - ours).max()):.3f}."
+            )
+    return lines
+
+
+def _counts(rows: list[_Row], has_bounds: bool) -> list[str]:
+    """Return how many labels are said to be wrong, and what that does to the bound."""
+    header = ["data", "change", "%", "wrong", "sum of scores"]
+    title = "\n## Number of wrong labels by the sum of the scores"
+    cells = [
         [
-            f"At most {settings['most_rows']} rows of each set, {draws}. The method "
-            f"was developed on {', '.join(settings['developed_on'])}; the other sets "
-            "are new to it. trees, logistic and k-NN are out-of-fold probabilities of "
-            "three models, of 5 folds.\n",
-            "## Ranking: average precision\n",
-            tables.markdown(
-                ["data", "change", "%", *ALL],
-                [
-                    [*row.words, *(f"{row.mean(a, 'ap'):.3f}" for a in ALL)]
-                    for row in changed
-                ],
-            ),
-            *_summary(changed, "all sets"),
-            *_summary(new, "sets that are new to the method"),
-            "\n## At the default threshold: precision / recall, %\n",
-            tables.markdown(
-                ["data", "change", "%", *ALL],
-                [
-                    [*row.words, *(row.precision_and_recall(a) for a in ALL)]
-                    for row in changed
-                ],
-            ),
-            "\n## Right labels that are listed, % of all right labels\n",
-            tables.markdown(
-                ["data", "change", "%", *ALL],
-                [
-                    [*row.words, *(f"{100 * row.listed_right(a):.1f}" for a in ALL)]
-                    for row in [*nothing, *changed]
-                ],
-            ),
-            "\n## Number of wrong labels by the sum of the scores, and lower bound on "
-            "the Bayes error, %\n",
-            tables.markdown(
-                ["data", "change", "%", "wrong", "sum of scores", "bound: right labels"]
-                + ["changed labels", "suspects ignored"],
-                [
-                    [
-                        *row.words,
-                        f"{row.mean('n_wrong'):.0f}",
-                        f"{row.mean('features', 'n_expected'):.0f}",
-                        *(
-                            f"{100 * row.mean(f'lower_{which}'):.1f}"
-                            for which in ("right", "noisy", "ignored")
-                        ),
-                    ]
-                    for row in [*nothing, *changed]
-                ],
-            ),
-            "\n## Seconds, median of all runs, with the training of the model\n",
-            tables.markdown(
-                list(ALL),
-                [
-                    [
-                        f"{np.median([r['metrics'][a]['seconds'] for r in runs]):.1f}"
-                        for a in ALL
-                    ]
-                ],
-            ),
+            *row.words,
+            f"{row.mean('n_wrong'):.0f}",
+            f"{row.mean('features', 'n_expected'):.0f}",
         ]
-    )
+        for row in rows
+    ]
+    if has_bounds:
+        title += ", and lower bound on the Bayes error, %"
+        header += ["bound: right labels", "changed labels", "suspects ignored"]
+        for row, found in zip(rows, cells, strict=True):
+            found += [
+                f"{100 * row.mean(f'lower_{which}'):.1f}"
+                for which in ("right", "noisy", "ignored")
+            ]
+    return [f"{title}\n", tables.markdown(header, cells)]
 
 
 class _Row:

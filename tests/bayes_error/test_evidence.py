@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
-from scipy.stats import multivariate_normal
+from scipy.stats import multivariate_normal, multivariate_t
 
-from structsmooth.bayes_error.evidence import LEAST, gather_evidence
+from structsmooth.bayes_error.evidence import LEAST, fit_shapes, gather_evidence
 
 
 def evidence_of(X, y, k="auto"):
@@ -81,6 +81,41 @@ def test_shapes_are_those_of_a_fit_without_the_row(rng, n_features):
         np.testing.assert_allclose(
             got[row, :, 6], np.maximum(own - own.max(), LEAST), atol=0.02
         )
+
+
+def test_heavy_tails_are_those_of_a_t_distribution(rng):
+    n, d = 4_000, 2
+    y = np.arange(n) % 2
+    heavy = rng.normal(size=(n, d)) / np.sqrt(rng.chisquare(3, size=(n, 1)) / 3.0)
+    X = heavy + 3.0 * y[:, None]
+    _, got = evidence_of(X, y)
+    shapes = fit_shapes(X, y, np.bincount(y))
+    assert max(shapes.freedoms) <= 4.0
+    normal = rng.normal(size=(n, d)) + 3.0 * y[:, None]
+    assert min(fit_shapes(normal, y, np.bincount(y)).freedoms) >= 20.0
+    # Taking one of 4 000 rows out changes little, but not where it is far away: a row
+    # near the middle of its class is compared, and one of class 0 that is far off.
+    far = np.flatnonzero(y == 0)[np.argsort(np.abs(X[y == 0]).max(axis=1))[-20]]
+    for row in (int(np.abs(X[:, 0]).argmin()), int(far)):
+        left = np.arange(n) != row
+        for t, freedom in enumerate(shapes.freedoms):
+            covariances = [np.cov(X[left & (y == c)].T) for c in range(2)]
+            if t == 0:
+                covariances = [sum(covariances) / 2.0] * 2
+            expected = np.array(
+                [
+                    multivariate_t(
+                        X[left & (y == c)].mean(axis=0),
+                        covariances[c] * (freedom - 2.0) / freedom,
+                        df=freedom,
+                    ).logpdf(X[row])
+                    for c in range(2)
+                ]
+            )
+            expected = np.maximum(expected - expected.max(), LEAST)
+            np.testing.assert_allclose(got[row, :, 7 + t], expected, atol=0.02)
+    # A normal distribution is surer about the far row.
+    assert got[far, :, 5].min() < got[far, :, 7].min()
 
 
 def test_the_label_of_a_row_says_nothing_about_it(rng):

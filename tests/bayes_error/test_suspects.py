@@ -177,6 +177,18 @@ def test_one_class_has_no_suspects():
     np.testing.assert_array_equal(found.scores, np.zeros(10))
 
 
+def test_right_labels_of_the_digits_are_not_expected_to_be_wrong():
+    # Kinds of evidence that say nearly the same must not send the search in circles.
+    assert find_suspects(*load_digits(return_X_y=True)).scores.sum() < 5.0
+
+
+def test_right_labels_far_from_all_classes_are_not_suspects(rng):
+    means, y = 0.6 * rng.normal(size=(10, 10)), rng.integers(0, 10, size=2_000)
+    heavy = rng.normal(size=(2_000, 10)) / np.sqrt(rng.chisquare(3, (2_000, 1)) / 3.0)
+    # By normal distributions alone, about 6 % were.
+    assert len(find_suspects(means[y] + heavy, y, reducer="none")) < 20
+
+
 def test_points_of_an_overlap_are_not_suspects(rng):
     # Two classes on top of each other: every label is as right as any other.
     X, y = rng.normal(size=(1000, 2)), rng.integers(0, 2, size=1000)

@@ -7,12 +7,13 @@ So a row can be compared with what is expected at its place.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln
 
 from structsmooth.bayes_error.label_noise import small_and_tiny
 from structsmooth.support.groups import rows_of_groups
@@ -31,6 +32,9 @@ NTH = (1, 3)
 # Differences of log densities below this say no more than that a class is impossible.
 LEAST = -12.0
 TINY = float(np.finfo(np.float64).tiny)
+# Degrees of freedom of a class's t distribution, chosen by likelihood on so many rows.
+FREEDOMS = (2.5, 3.0, 4.0, 6.0, 10.0, 20.0, 50.0, np.inf)
+FREEDOM_ROWS = 5_000
 # More features than this make covariances of many classes too large to keep.
 MOST_FEATURES = 256
 
@@ -124,10 +128,12 @@ def gather_evidence(
 
 @dataclass(frozen=True, eq=False)
 class ClassShapes:
-    """Each class as a normal distribution: one covariance for all, and one for each.
+    """Each class as a normal and as a t distribution.
 
-    The covariance of a class with few rows is drawn to the common one, which counts as
-    d further rows.
+    Both with one covariance for all classes, and with one for each. The covariance of a
+    class with few rows is drawn to the common one, which counts as d further rows. A t
+    distribution of the same covariance has heavier tails: a normal one is far too sure
+    about rows that are far from all classes.
     """
 
     means: F64
@@ -135,12 +141,27 @@ class ClassShapes:
     whitening: F64  # of the scatter of all rows around the means of their classes
     own_whitening: F64  # of each class's scatter, with the common one mixed in
     log_determinants: F64
+    freedoms: tuple[float, float] = (np.inf, np.inf)  # of common and own covariances
 
     def of(self, features: NDArray[Any], coded: I64, rows: I64) -> F64:
-        """Return log densities times class sizes, differences to the largest.
+        """Return log densities times class sizes, differences to the largest."""
+        squares, offsets = self.squares(features, coded, rows)
+        d = features.shape[1]
+        densities = [
+            log_density(squares[..., t], freedom, d) + offsets[..., t]
+            for freedoms in ((np.inf, np.inf), self.freedoms)
+            for t, freedom in enumerate(freedoms)
+        ]
+        found = np.stack(densities, axis=2)
+        below: F64 = np.maximum(found - found.max(axis=1, keepdims=True), LEAST)
+        return below
 
-        A row is taken out of its own class: of the mean, which moves away from it, and
-        of the scatter, by the formula of Sherman and Morrison.
+    def squares(self, features: NDArray[Any], coded: I64, rows: I64) -> tuple[F64, F64]:
+        """Return squared distances, and what else log densities have, with class sizes.
+
+        Both have the shape (m, K, 2), for common and own covariances. A row is taken
+        out of its own class: of the mean, which moves away from it, and of the scatter,
+        by the formula of Sherman and Morrison.
         """
         X = features[rows].astype(np.float64)
         label, at = coded[rows], np.arange(len(rows))
@@ -155,40 +176,52 @@ class ClassShapes:
         away = placed - centers[label]
         taken = moved * (away**2).sum(axis=1)
         left = np.maximum(1.0 - taken, 1e-3)
-        distance = (
+        common = (
             (placed**2).sum(axis=1)[:, None]
             - 2.0 * placed @ centers.T
             + (centers**2).sum(axis=1)
         )
         along = (away * placed).sum(axis=1)[:, None] - away @ centers.T
-        distance += (moved / left)[:, None] * along**2
-        distance[at, label] = moved * taken / left
-        common = -0.5 * max(n - 1 - len(sizes), 1) * distance
+        common += (moved / left)[:, None] * along**2
+        common[at, label] = moved * taken / left
+        common = max(n - 1 - len(sizes), 1) * np.maximum(common, 0.0)
         # One for each class.
-        own = np.empty_like(common)
+        own, sharpness = np.empty_like(common), np.empty_like(common)
         for c in range(len(sizes)):
             weight = sizes[c] + float(d)
             square = (((X - self.means[c]) @ self.own_whitening[c]) ** 2).sum(axis=1)
-            value = weight * square + self.log_determinants[c] - d * np.log(weight)
+            own[:, c] = weight * square
+            sharpness[:, c] = self.log_determinants[c] - d * np.log(weight)
             mine = label == c
             if mine.any():
                 moves = moved[mine] * (1.0 + d / max(n - 1.0, 1.0))
                 rest = np.maximum(1.0 - moves * square[mine], 1e-3)
-                value[mine] = (
-                    (weight - 1.0) * moved[mine] ** 2 * square[mine] / rest
-                    + self.log_determinants[c]
+                own[mine, c] = (weight - 1.0) * moved[mine] ** 2 * square[mine] / rest
+                sharpness[mine, c] = (
+                    self.log_determinants[c]
                     + np.log(rest)
                     - d * np.log(max(weight - 1.0, 1.0))
                 )
-            own[:, c] = -0.5 * value
         prior = np.log(counts + 0.5)
-        both = np.stack([common + prior, own + prior], axis=2)
-        below: F64 = np.maximum(both - both.max(axis=1, keepdims=True), LEAST)
-        return below
+        offsets = np.stack([prior, prior - 0.5 * sharpness], axis=2)
+        return np.stack([common, own], axis=2), offsets
+
+
+def log_density(squares: F64, freedom: float, d: int) -> F64:
+    """Return the log density of a t distribution, for squared distances.
+
+    These are by its covariance, whose determinant is left out, as are the powers of pi.
+    """
+    if np.isinf(freedom):
+        return np.asarray(-0.5 * squares - 0.5 * d * np.log(2.0))
+    constant = gammaln((freedom + d) / 2.0) - gammaln(freedom / 2.0)
+    constant -= 0.5 * d * np.log(freedom - 2.0)
+    growth = np.log1p(squares / (freedom - 2.0))
+    return np.asarray(constant - 0.5 * (freedom + d) * growth)
 
 
 def fit_shapes(features: NDArray[Any], coded: I64, class_sizes: I64) -> ClassShapes:
-    """Find the mean and the scatter of each class."""
+    """Find the mean and the scatter of each class, and how heavy the tails are."""
     n, d = features.shape
     n_classes = len(class_sizes)
     means, scatters = np.zeros((n_classes, d)), np.zeros((n_classes, d, d))
@@ -208,7 +241,15 @@ def fit_shapes(features: NDArray[Any], coded: I64, class_sizes: I64) -> ClassSha
         own[c] = _whitening(scatters[c] + (d / n) * (common + ridge * eye))
         log_determinants[c] = -2.0 * np.log(np.diag(own[c])).sum()
     whitening = _whitening(common + ridge * eye)
-    return ClassShapes(means, class_sizes, whitening, own, log_determinants)
+    shapes = ClassShapes(means, class_sizes, whitening, own, log_determinants)
+    rows = np.arange(0, n, -(-n // FREEDOM_ROWS))
+    squares, _ = shapes.squares(features, coded, rows)
+    squares = squares[np.arange(len(rows)), coded[rows]]
+    common_freedom, own_freedom = (
+        max(FREEDOMS, key=lambda f: float(log_density(squares[:, t], f, d).sum()))
+        for t in range(2)
+    )
+    return replace(shapes, freedoms=(common_freedom, own_freedom))
 
 
 def _whitening(scatter: F64) -> F64:

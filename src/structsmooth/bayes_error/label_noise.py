@@ -30,6 +30,7 @@ LARGEST_RATE = 0.5
 # The search starts from many wrong labels: from few, wrong ones pass for overlap.
 START_RATE = 0.2
 MOST_STEPS, NEAR_ENOUGH = 150, 1e-4
+MOST_HALVINGS = 8
 # Weights are drawn to 0, those of tails to 1, by normal distributions of variance 10.
 PENALTY = 0.1
 # Where small probabilities end and tiny ones begin, and where these end, as logarithms.
@@ -152,8 +153,27 @@ def _newton(evidence: F64, flat: F64, true: F64, weights: F64, usual: float) -> 
     means = np.einsum("mk,mkp->mp", now, evidence)
     bend = flat.T @ (flat * now.reshape(-1, 1)) - means.T @ means
     bend += PENALTY * np.eye(n_kinds)
-    # Weights at 0 that would fall below it stay there.
+    # Weights that would fall below 0 are set to it, and the others follow.
     free = (weights > 0.0) | (slope > 0.0)
-    moved = weights.copy()
-    moved[free] += np.linalg.solve(bend[np.ix_(free, free)], slope[free])
-    return np.maximum(moved, 0.0)
+    while True:
+        step = np.where(free, 0.0, -weights)
+        rest = slope - bend @ step
+        step[free] = np.linalg.solve(bend[np.ix_(free, free)], rest[free])
+        below = free & (weights + step < 0.0)
+        if not below.any():
+            break
+        free &= ~below
+    # A step that is too long for the parabola is halved.
+    before = _fit_of(flat, true, weights, usual)
+    for _ in range(MOST_HALVINGS):
+        moved = np.maximum(weights + step, 0.0)
+        if _fit_of(flat, true, moved, usual) >= before:
+            return moved
+        step *= 0.5
+    return weights
+
+
+def _fit_of(flat: F64, true: F64, weights: F64, usual: float) -> float:
+    """Return what weights are to maximize, the expected log likelihood."""
+    logs = log_softmax((flat @ weights).reshape(true.shape), axis=1)
+    return float((true * logs).sum() - 0.5 * PENALTY * ((weights - usual) ** 2).sum())

@@ -72,6 +72,14 @@ def compare(
             show_default="as long as it takes",
         ),
     ] = None,
+    suspects: Annotated[
+        options.Suspects,
+        comparison_option(
+            metavar="NAME",
+            help="Training rows whose labels look like mistakes: keep, weigh (less, by "
+            "their scores) or drop.",
+        ),
+    ] = options.Suspects.keep,
     criterion: Annotated[
         options.Criterion,
         comparison_option(
@@ -174,6 +182,7 @@ def compare(
             max_rows=max_rows,
             test=test_pair,
             groups=group_values,
+            suspects=suspects.value,
             criterion=criterion.value,
             results=output,
             random_state=seed,

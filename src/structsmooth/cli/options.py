@@ -38,6 +38,7 @@ Clusterer = StrEnum("Clusterer", "kmeans gmm")
 Ties = StrEnum("Ties", "index average")
 Regions = StrEnum("Regions", "cluster point")
 Spread = StrEnum("Spread", "even overlap")
+Suspects = StrEnum("Suspects", "keep weigh drop")
 
 
 def command_line(context: Context) -> list[str]:

@@ -15,6 +15,7 @@ import time
 import types
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -30,6 +31,7 @@ from structsmooth.compare.checks import (
     check_groups,
     check_rows,
     check_smoother,
+    check_suspects,
     check_takes_soft_labels,
     check_test,
     identity_of,
@@ -84,6 +86,7 @@ def compare(
     test_size: float = 0.25,
     validation_size: float = 0.2,
     groups: ArrayLike | None = None,
+    suspects: str = "keep",
     criterion: str = "nll",
     confidence: float = 0.95,
     max_rows: int | None = None,
@@ -134,6 +137,13 @@ def compare(
         Share of test rows, without ``test``, and of validation rows among the others.
     groups : array-like of shape (n,), optional
         Rows of one group, such as one speaker, stay on one side of every split.
+    suspects : {"keep", "weigh", "drop"}
+        What to do with training rows whose labels look like mistakes, see
+        `find_suspects`: "weigh" trains every model with weights reduced by their
+        scores, "drop" with weight 0 for suspects. They are searched for among the
+        training rows of each split alone; validation and test rows keep weight and
+        label. Both imply ``ignore_suspects=True`` in all smoothers, and a function
+        given as classifier must have the parameter ``sample_weight``.
     criterion : {"nll", "error", "brier", "ece", "aurc"}
         The metric on validation rows by which everything is chosen.
     confidence : float, default=0.95
@@ -166,6 +176,13 @@ def compare(
         rows, coded = _safe_indexing(rows, sample), coded[sample]
         groups = None if groups is None else check_groups(groups[sample], len(sample))
     smoother = check_smoother(smoother)
+    check_suspects(suspects, classifier)
+    named = arms_of(arms, smoother)
+    if suspects != "keep":
+        named = tuple(
+            replace(arm, smoother=clone(arm.smoother).set_params(ignore_suspects=True))
+            for arm in named
+        )
     task = Task(
         X=rows,
         y=coded,
@@ -173,14 +190,15 @@ def compare(
         test=test,
         n_classes=n_classes,
         train=trainer_of(classifier, is_table(X)),
-        smoother=smoother,
+        smoother=named[0].smoother,  # the smoother that was given
         alphas=check_candidates(alpha, "alpha", n_classes),
         betas=check_candidates(beta, "beta", n_classes),
         test_size=check_share(test_size, "test_size"),
         validation_size=check_share(validation_size, "validation_size"),
         criterion=check_choice(criterion, "criterion", METRICS),
         random_state=seed,
-        arms=arms_of(arms, smoother),
+        arms=named,
+        suspects=suspects,
     )
     check_share(confidence, "confidence")
     clock = Clock(seconds_of(budget))
@@ -293,6 +311,8 @@ def _describe(task: Task, classifier: str, classes: NDArray[Any]) -> dict[str, A
         "criterion": task.criterion,
         "random_state": task.random_state,
     }
+    if task.suspects != "keep":  # files of earlier versions do not name it
+        settings["suspects"] = task.suspects
     digest.update(repr(settings).encode())
     return {
         "run": digest.hexdigest()[:16],

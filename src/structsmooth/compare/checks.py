@@ -15,7 +15,7 @@ from structsmooth.encode.table import as_table, is_table
 from structsmooth.errors import InvalidInputError
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.strengths.solve import resolve_alpha_beta
-from structsmooth.support.validation import check_features, encode_as
+from structsmooth.support.validation import check_choice, check_features, encode_as
 
 
 def check_candidates(
@@ -112,6 +112,19 @@ def check_takes_soft_labels(arms: Sequence[Arm], classifier: Any) -> None:
             f"smoother has spread='overlap' (here {spread[0]}); "
             f"{describe(classifier)} does not"
         )
+
+
+def check_suspects(suspects: str, classifier: Any) -> str:
+    """Return what to do with suspects, if the classifier can be told."""
+    check_choice(suspects, "suspects", ("keep", "weigh", "drop"))
+    if suspects == "keep" or not callable(classifier) or hasattr(classifier, "fit"):
+        return suspects
+    if "sample_weight" not in inspect.signature(classifier).parameters:
+        raise InvalidInputError(
+            "a function given as classifier must have the parameter sample_weight if "
+            f"suspects={suspects!r}; {describe(classifier)} does not"
+        )
+    return suspects
 
 
 def sample_rows(

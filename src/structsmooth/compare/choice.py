@@ -48,6 +48,8 @@ class Choice:
         Whether to fit it to out-of-fold outputs of a first model, not to the features.
     headline, reason : str
         The decision in a sentence, and why.
+    suspects : {"keep", "weigh", "drop"}
+        What all models were trained with, see `compare`.
     """
 
     method: str
@@ -55,10 +57,15 @@ class Choice:
     out_of_fold: bool
     headline: str
     reason: str
+    suspects: str = "keep"
 
     @property
     def python(self) -> str:
         """The lines to paste into a program."""
+        how = f"sample_weight({self.suspects!r})  # of all rows, to train with"
+        if self.smoother is None and self.suspects != "keep":
+            call = f"weights = find_suspects(X, y).{how}"
+            return "\n".join(["from structsmooth import find_suspects", "", call])
         if self.smoother is None:
             return "# train on the labels as they are"
         lines = ["from structsmooth import StructuralSmoother", ""]
@@ -75,6 +82,11 @@ class Choice:
             f"smoother = StructuralSmoother({text})",
             f"soft_labels = smoother.fit_smooth({features}, y)",
         ]
+        if self.suspects != "keep" and self.out_of_fold:
+            lines[0] += "\nfrom structsmooth import find_suspects"
+            lines.append(f"weights = find_suspects(X, y).{how}")
+        elif self.suspects != "keep":
+            lines.append(f"weights = smoother.suspects_.{how}")
         return "\n".join(lines)
 
     @property
@@ -89,7 +101,8 @@ class Choice:
         for name, option in WORDS.items():
             if parameters[name] != usual[name]:
                 found += [option, parameters[name]]
-        return found + ["--shrink"] * bool(parameters["shrink"])
+        found += ["--shrink"] * bool(parameters["shrink"])
+        return found + ["--ignore-suspects"] * bool(parameters["ignore_suspects"])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the choice as text and numbers, for JSON."""
@@ -100,6 +113,7 @@ class Choice:
             "method": self.method,
             **found,
             "out_of_fold": self.out_of_fold,
+            "suspects": self.suspects,
             "headline": self.headline,
             "reason": self.reason,
             "python": self.python,
@@ -139,6 +153,7 @@ def choose_method(result: Comparison) -> Choice:
         _headline(result, method, smoother),
         f"{why[0].upper()}{why[1:]} (means over {result.n_seeds} seeds: {listed})."
         + _about_temperature(result, method),
+        result.description["settings"].get("suspects", "keep"),
     )
 
 

@@ -184,6 +184,8 @@ class Comparison:
             self.differences("uniform", "none"),
         )
         remarks = [self._about_seeds] if self._about_seeds else []
+        if self._about_suspects:
+            remarks.append(self._about_suspects)
         if self.has_fixed_test_set:
             remarks.append("All of this holds for the given test set.")
         return " ".join([*sentences, *remarks])
@@ -195,6 +197,18 @@ class Comparison:
             short = self.n_seeds < FEWEST_SEEDS
             return f"Only {_seeds(self.n_seeds)} finished." if short else ""
         return f"The budget was enough for {self.n_seeds} of {_seeds(wanted)}."
+
+    @property
+    def _about_suspects(self) -> str:
+        how = self.description["settings"].get("suspects", "keep")
+        if how == "keep":
+            return ""
+        share = np.mean([run["n_suspects"] / run["n_train"] for run in self.chosen])
+        less = "had no weight" if how == "drop" else "had less weight, by their scores"
+        return (
+            f"Suspects among the training rows ({share:.1%}) {less} in all trainings; "
+            "test labels are as given."
+        )
 
     @cached_property
     def choice(self) -> Choice:

@@ -18,6 +18,7 @@ from sklearn.model_selection import (
 from sklearn.utils import _safe_indexing
 from threadpoolctl import threadpool_limits
 
+from structsmooth.bayes_error.suspects import Suspects
 from structsmooth.classifier.measured import MeasuredRows
 from structsmooth.compare.arms import Arm
 from structsmooth.compare.measures import measure
@@ -51,6 +52,7 @@ class Task(NamedTuple):
     criterion: str
     random_state: int
     arms: tuple[Arm, ...] = ()
+    suspects: str = "keep"
 
 
 class SeedWork:
@@ -104,7 +106,9 @@ class SeedWork:
             if smoother.spread == "overlap":  # of the controls, too
                 smoother.fit_structure(structure, decision, sample_strengths=strengths)
                 soft_labels = smoother.smooth_fitted(y)
-        return TrainingSet(X, y, strengths, n_classes, self._fit_seed, soft_labels)
+        return TrainingSet(
+            X, y, strengths, n_classes, self._fit_seed, soft_labels, self.sample_weight
+        )
 
     def run(self, method: str, alpha: float, beta: float | None) -> Record:
         """Train and test a model without smoothing, or with strengths of a method."""
@@ -120,7 +124,9 @@ class SeedWork:
         fitted = measured.fitted(self._seeded(arm.smoother))
         soft = fitted.smooth_fitted(y) if fitted.spread == "overlap" else None
         strengths, n_classes = fitted.sample_strengths_, self.task.n_classes
-        rows = TrainingSet(X, y, strengths, n_classes, self._fit_seed, soft)
+        rows = TrainingSet(
+            X, y, strengths, n_classes, self._fit_seed, soft, self.sample_weight
+        )
         return {
             "seed": self.seed,
             "method": arm.name,
@@ -147,11 +153,27 @@ class SeedWork:
             "strength_range": [low, high],
             "spread": "even" if rows.soft_labels is None else "overlap",
             "n_train": len(rows.y),
+            **self._about_suspects(),
             "n_validation": len(validation[1]),
             "n_test": len(test[1]),
             **found,
             "seconds": round(time.perf_counter() - started, 3),
         }
+
+    @cached_property
+    def sample_weight(self) -> NDArray[np.float64] | None:
+        """Weights of the training rows, by the suspects among them alone."""
+        found = self._suspects
+        return None if found is None else found.sample_weight(self.task.suspects)
+
+    @cached_property
+    def _suspects(self) -> Suspects | None:
+        if self.task.suspects == "keep":
+            return None
+        return self._measured.fitted(self._seeded(self.task.smoother)).suspects_
+
+    def _about_suspects(self) -> dict[str, int]:
+        return {} if self._suspects is None else {"n_suspects": len(self._suspects)}
 
     def _structural(self, alpha: float | str, beta: float | str) -> StructuralSmoother:
         smoother = self._seeded(self.task.smoother)
@@ -185,7 +207,15 @@ class SeedWork:
                         "training rows; some class has too few rows or groups"
                     )
                 rows = _safe_indexing(X, known), y[known], np.zeros(len(known))
-                predict = task.train(TrainingSet(*rows, task.n_classes, self._fit_seed))
+                weights = self.sample_weight
+                predict = task.train(
+                    TrainingSet(
+                        *rows,
+                        task.n_classes,
+                        self._fit_seed,
+                        sample_weight=None if weights is None else weights[known],
+                    )
+                )
                 others_rows = _safe_indexing(X, others), y[others]
                 found[others] = self._probabilities(predict, others_rows)
         logs = np.log(np.maximum(found, LEAST_PROBABILITY))

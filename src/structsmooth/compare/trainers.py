@@ -55,7 +55,10 @@ IDLE = ("n_jobs", "thread_count", "verbose", "verbosity")
 
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
-    """The rows of one fit; soft labels only if their mass is not spread evenly."""
+    """The rows of one fit; soft labels only if their mass is not spread evenly.
+
+    Weights only if suspects are to count less.
+    """
 
     X: Any
     y: NDArray[np.int64]
@@ -63,6 +66,7 @@ class TrainingSet:
     n_classes: int
     seed: int
     soft_labels: NDArray[np.float64] | None = None
+    sample_weight: NDArray[np.float64] | None = None
 
     def smoothed(self) -> NDArray[np.float64]:
         """Return the soft label of each row."""
@@ -135,6 +139,8 @@ def _train_by_call(function: Any, rows: TrainingSet) -> Predictor:
     options: dict[str, Any] = {"n_classes": rows.n_classes, "random_state": rows.seed}
     if rows.soft_labels is not None:
         options["soft_labels"] = rows.soft_labels
+    if rows.sample_weight is not None:
+        options["sample_weight"] = rows.sample_weight
     model = function(rows.X, rows.y, rows.strengths, **options)
     predict = getattr(model, "predict_proba", model)
     if not callable(predict):
@@ -159,6 +165,7 @@ def _train_boosting(classifier: Any, rows: TrainingSet) -> Predictor:
     labels: dict[str, Any] = {"strengths": rows.strengths}
     if rows.soft_labels is not None:
         labels = {"soft_labels": rows.soft_labels}
+    labels["sample_weight"] = rows.sample_weight
     model = _seeded(classifier, rows.seed)
     fitted = fit_smoothed(model, rows.X, rows.y, n_classes=rows.n_classes, **labels)
     return fitted.predict_proba
@@ -170,7 +177,7 @@ def _train_trees(classifier: Any, rows: TrainingSet) -> Predictor:
     for name in ("class_weight", "criterion", "monotonic_cst"):
         parameters.pop(name, None)
     model = REGRESSORS[type(classifier)](**parameters)
-    model.fit(rows.X, rows.smoothed())
+    model.fit(rows.X, rows.smoothed(), sample_weight=rows.sample_weight)
 
     def predict(X: Any) -> NDArray[np.float64]:
         found = np.clip(model.predict(X), 0.0, 1.0)
@@ -181,8 +188,11 @@ def _train_trees(classifier: Any, rows: TrainingSet) -> Predictor:
 
 def _train_on_copies(classifier: Any, rows: TrainingSet) -> Predictor:
     model = _seeded(classifier, rows.seed)
-    classes = np.arange(rows.n_classes)
-    fit_expanded(model, rows.X, rows.y, rows.smoothed(), classes, {}, keep_empty=True)
+    classes, soft = np.arange(rows.n_classes), rows.smoothed()
+    weights: dict[str, Any] = {}
+    if rows.sample_weight is not None:
+        weights = {"sample_weight": rows.sample_weight}
+    fit_expanded(model, rows.X, rows.y, soft, classes, weights, keep_empty=True)
     return cast(Predictor, model.predict_proba)
 
 
