@@ -21,6 +21,8 @@ SHAPES = {
 }
 
 
+# That many distances are equal is said, and no fault.
+@pytest.mark.filterwarnings("ignore::structsmooth.errors.TiedDistancesWarning")
 @pytest.mark.parametrize("d", [3, 28])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_fit_of_an_odd_shape_ends_with_strengths(rng, shape, d):
