@@ -44,9 +44,9 @@ def choose_algorithm(n: int, d: int) -> str:
 
 
 def prim_seconds(n: int, d: int) -> float:
-    """Return about how long Prim on exact distances takes, if many of them are equal.
+    """Return how long Prim on exact distances takes at most, about.
 
-    (Otherwise half as long, but nobody knows that before.)
+    That is for tens of thousands of rows and many equal distances; others take less.
     """
     return n * n / 2.0 * (d / 4e9 + 1.1e-9)
 
