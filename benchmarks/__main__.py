@@ -15,6 +15,7 @@ from benchmarks import (
     losses,
     points,
     report,
+    shapes,
     suspects,
     tables,
     trees,
@@ -25,6 +26,7 @@ RESULTS = Path(__file__).parent / "results"
 PARTS = {
     "trees": trees.run,
     "threads": trees.run_threads,
+    "shapes": shapes.run,
     "fits": fits.run,
     "costs": costs.run,
     "losses": losses.run,

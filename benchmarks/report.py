@@ -9,7 +9,7 @@ import matplotlib as mpl
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-from benchmarks import comparisons, losses, points, suspects, tables
+from benchmarks import comparisons, losses, points, shapes, suspects, tables
 
 
 def write(directory):
@@ -32,6 +32,8 @@ def write(directory):
             f"- {name}: {single / double:.2f} times as fast as one thread."
             for name, (single, double) in gains.items()
         ]
+    if (directory / "shapes.json").is_file():
+        lines += shapes.lines(json.loads((directory / "shapes.json").read_text()))
     if (directory / "fits.json").is_file():
         lines += _fits(json.loads((directory / "fits.json").read_text()))
     if (directory / "costs.json").is_file():

@@ -38,6 +38,10 @@ KINDS = (
     "line",
     "outlier",
     "vanishing",
+    "exponential",
+    "exponential line",
+    "exponential coordinates",
+    "ulps apart",
 )
 
 
@@ -66,6 +70,14 @@ def draw(generator, n, d, kind):
         return X[:, :1] * np.ones(d)
     if kind == "outlier":
         X[0] *= 1e9
+    if kind == "exponential":  # float32 holds a small part of the range
+        return X * np.exp(generator.uniform(-40, 40, (n, 1)))
+    if kind == "exponential line":
+        return 2.0 ** np.linspace(-50, 50, n)[:, np.newaxis] * np.ones(d)
+    if kind == "exponential coordinates":
+        return np.exp(generator.uniform(-40, 40, (n, d)))
+    if kind == "ulps apart":
+        return 1.0 + generator.integers(0, 40, (n, d)) * 2.0**-52
     if kind == "vanishing":  # half of the rows are closer than float32 can square
         pairs = n // 4 * 2  # the mean must be that of the small ones
         X[1:pairs:2] = -X[0:pairs:2]
@@ -117,19 +129,26 @@ def with_settings(n_listed, leaf_panels, n_threads):
     return with_distinct(build)
 
 
+def without_float32(X):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(boruvka, "EXACT_DISTANCES", 0)
+        return boruvka.boruvka(X, n_threads=2)
+
+
 ALGORITHMS = {
     "Gram matrix": with_distinct(prim_gram.prim_gram),
     "Boruvka": with_distinct(boruvka.boruvka),
     "short lists": with_settings(1, 1, 1),
     "small leaves, two threads": with_settings(5, 1, 2),
     "long lists, three threads": with_settings(9, 4, 3),
+    "without float32": with_distinct(without_float32),
 }
 SETS_PER_CHUNK = 64
 
 
 @pytest.mark.parametrize("chunk", range(8))
-def test_2560_random_cases_give_the_tree_of_exact_prim(chunk):
-    """512 data sets, five algorithms and settings each."""
+def test_3072_random_cases_give_the_tree_of_exact_prim(chunk):
+    """512 data sets, six algorithms and settings each."""
     generator = np.random.default_rng(chunk)
     for number in range(SETS_PER_CHUNK):
         n = int(generator.choice([2, 3, 5, 15, 16, 17, 33, 64, 65, 130, 400, 900]))
@@ -161,6 +180,39 @@ def test_large_trees_equal_an_independent_prim(rng, n, d):
         got, squared = as_tree(build(X))
         assert np.array_equal(got, edges)
         np.testing.assert_allclose(np.sqrt(squared), lengths, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("kind", "d", "expected"),
+    [
+        ("normal", 3, [False]),
+        ("far clusters", 12, [False]),
+        ("wild norms", 12, [False]),
+        ("exponential", 3, [False, True]),
+        ("exponential", 28, [False, True]),
+        ("exponential line", 3, [False, True]),
+        ("exponential coordinates", 3, [False, True]),
+        ("ulps apart", 3, [False, True]),
+        ("ulps apart", 28, [False, True]),
+    ],
+)
+def test_float32_is_given_up_where_it_tells_nothing_apart(
+    rng, monkeypatch, kind, d, expected
+):
+    """Otherwise every pair would be compared, once in every round."""
+    used = []
+
+    def watched(X, k, n_threads, exactly=False):
+        used.append(exactly)
+        return neighbor_lists.list_neighbors(X, k, n_threads, exactly)
+
+    monkeypatch.setattr(boruvka, "list_neighbors", watched)
+    X = draw(rng, 2500, d, kind)
+    edges, squared = exact_tree(X)
+    got_edges, got_squared = with_distinct(boruvka.boruvka)(X)
+    assert np.array_equal(got_edges, edges)
+    assert np.array_equal(got_squared, squared)
+    assert used == expected
 
 
 @pytest.fixture

@@ -4,7 +4,8 @@ In each round every component takes its shortest edge to another one. A componen
 candidates come from the lists of its points. A candidate is certain if it is shorter
 than `beyond`, the bound on everything not in the list, of each of its points whose list
 has nothing better to offer. When hardly any candidate is certain, the uncertain points
-search the k-d tree themselves.
+search the k-d tree themselves. Data that float32 cannot tell apart are started again,
+with a tree of exact coordinates.
 """
 
 from __future__ import annotations
@@ -28,12 +29,33 @@ from structsmooth.tree.neighbor_lists import ListedPoints, list_neighbors
 N_LISTED = 5
 # Search when fewer than one in this many components is certain of its edge.
 FEW_CERTAIN = 20
+# Exact distances for each point that the search may take before float32 is given up.
+EXACT_DISTANCES = 64
 
 
 def boruvka(X: NDArray[Any], n_threads: int = 1) -> Edges:
-    """Return the edges of the tree of rows that are all different."""
+    """Return the edges of the tree of rows that are all different.
+
+    Where many distances are equal, or too close for float32, the float32 copy leaves
+    everything to exact distances, one pair at a time. Then it is better to begin again
+    with a tree of the data themselves.
+    """
     n = len(X)
-    points = list_neighbors(X, min(n - 1, N_LISTED), n_threads)
+    n_listed = min(n - 1, N_LISTED)
+    points = list_neighbors(X, n_listed, n_threads)
+    edges, is_complete = _join_all(points, n_threads, EXACT_DISTANCES * n)
+    if not is_complete:
+        points = list_neighbors(X, n_listed, n_threads, exactly=True)
+        edges, _ = _join_all(points, n_threads, np.iinfo(np.int64).max)
+    left, right = edges.start[: n - 1], edges.end[: n - 1]
+    return points.source[left], points.source[right], edges.squared[: n - 1]
+
+
+def _join_all(
+    points: ListedPoints, n_threads: int, budget: int
+) -> tuple[Shortest, bool]:
+    """Return the edges of the tree, and whether the budget sufficed for all of them."""
+    n = len(points.source)
     components = Components(
         number=np.arange(n, dtype=np.int32),
         slot=np.zeros(n, dtype=np.int8),
@@ -53,11 +75,12 @@ def boruvka(X: NDArray[Any], n_threads: int = 1) -> Edges:
             break
         # The largest component is spared: the others will join it anyway.
         spared = int(np.argmax(np.bincount(components.number)))
-        search_components(points, components, spared, n_threads)
+        budget = search_components(points, components, spared, n_threads, budget)
+        if budget == 0:
+            return edges, False
         _raise_bounds(points.beyond, components, n - n_edges, spared)
         n_edges = _join(components, n - n_edges, edges, n_edges)
-    left, right = edges.start[: n - 1], edges.end[: n - 1]
-    return points.source[left], points.source[right], edges.squared[: n - 1]
+    return edges, True
 
 
 def _empty_edges(n: int) -> Shortest:

@@ -8,18 +8,16 @@ for it leaf by leaf, the nearest boxes first, and skip their own component.
 from __future__ import annotations
 
 import copy
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.support.jit import kernel
-from structsmooth.tree.exact import F32, F64, I32, I64, precedes, squared_distance
+from structsmooth.tree.exact import F64, I32, I64, Floats, precedes, squared_distance
 from structsmooth.tree.kdtree import KDTree, box_distance
 from structsmooth.tree.neighbor_lists import STACK, ListedPoints, in_threads
 from structsmooth.tree.simd import PANEL, ROWS, lowest_bit, tile_below
-
-_INFINITY = np.float32(np.inf)
 
 
 class Shortest(NamedTuple):
@@ -61,23 +59,34 @@ def offer(
 
 
 def search_components(
-    points: ListedPoints, components: Components, spared: int, n_threads: int
-) -> None:
-    """Make the shortest edges of all components but the spared one certain."""
+    points: ListedPoints,
+    components: Components,
+    spared: int,
+    n_threads: int,
+    budget: int,
+) -> int:
+    """Make the shortest edges of all components but the spared one certain.
+
+    Returns what is left of the budget, which is spent on exact distances. If that is
+    nothing, the search has been given up.
+    """
     common = _common_components(points.tree, components.number)
     shortest = components.shortest
     copies = [components] + [
         components._replace(shortest=copy.deepcopy(shortest))
         for _ in range(n_threads - 1)
     ]
-    in_threads(
-        n_threads,
-        lambda number: _search_leaves(
-            points, copies[number], common, spared, number, n_threads
-        ),
-    )
+    left = np.full(n_threads, budget // n_threads)
+
+    def search(number: int) -> None:
+        left[number] = _search_leaves(
+            points, copies[number], common, spared, number, n_threads, left[number]
+        )
+
+    in_threads(n_threads, search)
     for other in copies[1:]:
         _take_better(points.source, other, shortest)
+    return int(left.sum()) if left.min() > 0 else 0
 
 
 @kernel
@@ -116,33 +125,40 @@ def _search_leaves(
     spared: int,
     first: int,
     step: int,
-) -> None:
-    """Search for the points in doubt of the leaves number first, first + step, ..."""
+    budget: int,
+) -> int:
+    """Search for the points in doubt of the leaves number first, first + step, ...
+
+    Gives up when the budget is spent; returns what is left of it.
+    """
     tree, number, shortest = points.tree, components.number, components.shortest
     n, k = points.squared.shape
     d = tree.rows.shape[1]
     n_nodes = len(tree.start)
     first_leaf = n_nodes // 2
     widest = (tree.end[first_leaf:] - tree.start[first_leaf:]).max()
-    query = np.zeros((widest * PANEL, d), np.float32)
-    limit = np.empty(widest * PANEL, np.float32)
+    kind = tree.rows.dtype
+    query = np.zeros((widest * PANEL, d), kind)
+    limit = np.empty(widest * PANEL, kind)
     asking = np.empty(widest * PANEL, np.int64)
-    low = np.empty(d, np.float32)
-    high = np.empty(d, np.float32)
-    no_limit = np.full(PANEL, -_INFINITY)  # only the limits of the queries count
-    out = np.empty(ROWS * PANEL, np.float32)
+    low = np.empty(d, kind)
+    high = np.empty(d, kind)
+    no_limit = np.full(PANEL, -np.inf, kind)  # only the limits of the queries count
+    out = np.empty(ROWS * PANEL, kind)
     stack = np.empty(STACK, np.int64)
-    gap_of = np.empty(STACK, np.float32)
-    safety = np.float32(1.0 - points.error.relative)
+    gap_of = np.empty(STACK, kind)
+    safety = kind.type(1.0 - points.error.relative)
 
     for leaf in range(first_leaf + first, n_nodes, step):
         if common[leaf] == spared:
             continue
+        if budget <= 0:
+            break
         # The points of this leaf that are in doubt, and the box around them.
         count = 0
         shared = -2  # their component, if it is the same for all
-        low[:] = _INFINITY
-        high[:] = -_INFINITY
+        low[:] = np.inf
+        high[:] = -np.inf
         for i in range(tree.start[leaf] * PANEL, min(tree.end[leaf] * PANEL, n)):
             own, slot = number[i], components.slot[i]
             if own == spared or points.beyond[i] > shortest.squared[own]:
@@ -162,10 +178,10 @@ def _search_leaves(
             count += 1
         if count == 0:
             continue
-        limit[:] = -_INFINITY
+        limit[:] = -np.inf
         largest = _set_limits(points, components, asking[:count], limit)
         stack[0] = 0
-        gap_of[0] = np.float32(0.0)
+        gap_of[0] = 0.0
         depth = 1
         while depth > 0:
             depth -= 1
@@ -196,6 +212,7 @@ def _search_leaves(
                         i, j = asking[row + bit // PANEL], panel * PANEL + bit % PANEL
                         own = number[i]
                         if number[j] != own:
+                            budget -= 1
                             value = squared_distance(points.X, i, j)
                             if value <= shortest.squared[own]:
                                 improved |= offer(
@@ -203,23 +220,24 @@ def _search_leaves(
                                 )
             if improved:
                 largest = _set_limits(points, components, asking[:count], limit)
+    return budget
 
 
 @kernel
 def _set_limits(
-    points: ListedPoints, components: Components, asking: I64, limit: F32
-) -> np.float32:
-    """Set what a squared distance in float32 must be below to be worth an exact one.
+    points: ListedPoints, components: Components, asking: I64, limit: Floats
+) -> Any:
+    """Set what a squared distance in the tree must be below to be worth an exact one.
 
     Whatever is as short as the best edge, or shorter, is below. Returns the largest.
     """
-    largest = -_INFINITY
+    largest = limit.dtype.type(-np.inf)
     error = points.error
     certain = 1.0 - error.relative
     for row in range(len(asking)):
         i = asking[row]
         reach = np.sqrt(components.shortest.squared[components.number[i]])
         reach = (reach * error.scale + error.slack[i]) / certain
-        limit[row] = np.float32(reach * reach / certain * 1.000001)
+        limit[row] = reach * reach / certain * 1.000001
         largest = max(largest, limit[row])
     return largest

@@ -15,6 +15,7 @@ from structsmooth.support.jit import kernel
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
+Floats = NDArray[np.floating[Any]]  # of either width
 I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
 # The two ends and the squared lengths of the edges of a tree.

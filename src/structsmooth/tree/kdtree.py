@@ -6,16 +6,14 @@ children of v are 2v + 1 and 2v + 2, and the last level holds the leaves.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from structsmooth.support.jit import kernel
-from structsmooth.tree.exact import F32, I64
+from structsmooth.tree.exact import I64, Floats
 from structsmooth.tree.simd import PANEL
 
-_NAN = np.float32(np.nan)
-_INFINITY = np.float32(np.inf)
 # A node's widest coordinate is judged by at most this many of its points.
 SPREAD_SAMPLE = 64
 
@@ -24,16 +22,16 @@ class KDTree(NamedTuple):
     """Points in the order of the leaves; a place without a point holds NaN."""
 
     order: I64  # (n,): which input row is at each place
-    rows: F32  # (16 p, d): the points in order, one after the other
-    panels: F32  # (p, d, 16): the same sixteen at a time, feature by feature
+    rows: Floats  # (16 p, d): the points in order, one after the other
+    panels: Floats  # (p, d, 16): the same sixteen at a time, feature by feature
     start: I64  # (nodes,): the first panel of each node
     end: I64  # and the one after its last
-    low: F32  # (nodes, d): the box around the points of each node
-    high: F32
+    low: Floats  # (nodes, d): the box around the points of each node
+    high: Floats
 
 
 @kernel
-def build_kdtree(points: F32, leaf_panels: int) -> KDTree:
+def build_kdtree(points: Floats, leaf_panels: int) -> KDTree:
     """Return the tree of the points, with at most ``leaf_panels`` in a leaf."""
     n, d = points.shape
     n_panels = (n + PANEL - 1) // PANEL
@@ -46,9 +44,9 @@ def build_kdtree(points: F32, leaf_panels: int) -> KDTree:
     end = np.zeros(n_nodes, np.int64)
     end[0] = n_panels
     order = np.arange(n)
-    rows = np.full((n_panels * PANEL, d), _NAN)
+    rows = np.full((n_panels * PANEL, d), np.nan, points.dtype)
     rows[:n] = points
-    key = np.empty(n, np.float32)
+    key = np.empty(n, points.dtype)
     for node in range(first_leaf):
         middle = (start[node] + end[node] + 1) >> 1
         start[2 * node + 1], end[2 * node + 1] = start[node], middle
@@ -60,12 +58,12 @@ def build_kdtree(points: F32, leaf_panels: int) -> KDTree:
             key[part] = rows[part, feature]
             _select(key[part], order[part], rows[part], middle * PANEL - begin)
 
-    panels = np.full((n_panels, d, PANEL), _NAN)
+    panels = np.full((n_panels, d, PANEL), np.nan, points.dtype)
     for i in range(n):
         for feature in range(d):
             panels[i // PANEL, feature, i % PANEL] = rows[i, feature]
-    low = np.full((n_nodes, d), _INFINITY)
-    high = np.full((n_nodes, d), -_INFINITY)
+    low = np.full((n_nodes, d), np.inf, points.dtype)
+    high = np.full((n_nodes, d), -np.inf, points.dtype)
     for node in range(n_nodes - 1, -1, -1):
         if node >= first_leaf:
             for i in range(start[node] * PANEL, min(end[node] * PANEL, n)):
@@ -81,9 +79,9 @@ def build_kdtree(points: F32, leaf_panels: int) -> KDTree:
 
 
 @kernel
-def _widest_feature(rows: F32) -> int:
+def _widest_feature(rows: Floats) -> int:
     step = max(1, len(rows) // SPREAD_SAMPLE)
-    widest, width = 0, np.float32(-1.0)
+    widest, width = 0, rows.dtype.type(-1.0)
     for feature in range(rows.shape[1]):
         smallest = largest = rows[0, feature]
         for i in range(0, len(rows), step):
@@ -95,7 +93,7 @@ def _widest_feature(rows: F32) -> int:
 
 
 @kernel
-def _select(key: F32, order: I64, rows: F32, k: int) -> None:
+def _select(key: Floats, order: I64, rows: Floats, k: int) -> None:
     """Move the k smallest keys, and what belongs to them, to the front."""
     low, high = 0, len(key) - 1
     while low < high:
@@ -125,17 +123,36 @@ def _select(key: F32, order: I64, rows: F32, k: int) -> None:
 
 
 @kernel(fastmath={"reassoc", "contract", "nsz"})
-def box_distance(low: F32, high: F32, tree: KDTree, node: int) -> np.float32:
+def box_distance(low: Floats, high: Floats, tree: KDTree, node: int) -> Any:
     """Return the squared distance of a box to that of a node, 0 if they overlap.
 
     The node's row is looked up here because a slice would cost more than the sum.
     """
-    total = np.float32(0.0)
+    zero = low.dtype.type(0.0)
+    total = zero
     for feature in range(low.shape[0]):
         gap = max(
             low[feature] - tree.high[node, feature],
             tree.low[node, feature] - high[feature],
         )
-        gap = max(gap, np.float32(0.0))
+        gap = max(gap, zero)
         total += gap * gap
     return total
+
+
+@kernel
+def any_within(
+    points: Floats, begin: int, stop: int, limit: Floats, tree: KDTree, node: int
+) -> bool:
+    """Whether a point's squared distance to the box of a node is below its limit."""
+    zero = points.dtype.type(0.0)
+    for i in range(begin, stop):
+        total = zero
+        for feature in range(points.shape[1]):
+            value = points[i, feature]
+            gap = max(tree.low[node, feature] - value, value - tree.high[node, feature])
+            gap = max(gap, zero)
+            total += gap * gap
+        if total < limit[i]:
+            return True
+    return False

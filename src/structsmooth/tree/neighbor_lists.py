@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.support.jit import kernel
-from structsmooth.tree.exact import F32, F64, I32, I64, squared_distance
-from structsmooth.tree.kdtree import KDTree, box_distance, build_kdtree
-from structsmooth.tree.rounding import ErrorBound, round_points
+from structsmooth.tree.exact import F64, I32, I64, Floats, squared_distance
+from structsmooth.tree.kdtree import KDTree, any_within, box_distance, build_kdtree
+from structsmooth.tree.prim import last_up_to, min_of
+from structsmooth.tree.rounding import ErrorBound, no_rounding, round_points
 from structsmooth.tree.simd import PANEL, ROWS, lowest_bit, tile_below
 
 # Panels of sixteen in a leaf: features up to, panels.
@@ -27,17 +28,14 @@ LEAF_PANELS = ((8, 2), (np.inf, 4))
 ROTATE_FEATURES, ROTATE_ROWS = 4, 8
 # Depth of a stack that can hold two nodes of each level.
 STACK = 128
-_INFINITY = np.float32(np.inf)
-# Above the keys of all finite distances: the bits of infinity, before a place.
-NO_KEY = np.int64(0x7F800000) << np.int64(32)
 
 
 class Lists(NamedTuple):
-    """The nearest points of each place in float32, nearest first."""
+    """The nearest points of each place in the tree's numbers, nearest first."""
 
-    squared: F32  # (places, k): squared distances, infinite where there is none
+    squared: Floats  # (places, k): squared distances, infinite where there is none
     place: I32  # (places, k): where the neighbors are, -1 where there is none
-    limit: F32  # (places,): the last squared distance; a newcomer must be below it
+    limit: Floats  # (places,): the last squared distance; a newcomer must be below it
 
 
 class ListedPoints(NamedTuple):
@@ -45,21 +43,31 @@ class ListedPoints(NamedTuple):
 
     X: NDArray[Any]  # (n, d)
     source: I64  # (n,): which row of the input is at each place; ties need it
-    tree: KDTree  # of the float32 copy
+    tree: KDTree  # of the float32 copy, or of the data themselves
     place: I32  # (places, k): the neighbors by the order of edges, -1 for none
     squared: F64  # (n, k): their exact squared distances
     beyond: F64  # (n,): no point outside the list has a smaller squared distance
-    error: ErrorBound  # of the float32 copy
+    error: ErrorBound  # of distances in the tree
 
 
-def list_neighbors(X: NDArray[Any], k: int, n_threads: int) -> ListedPoints:
-    """Return the points with lists of their k nearest neighbors in float32."""
+def list_neighbors(
+    X: NDArray[Any], k: int, n_threads: int, exactly: bool = False
+) -> ListedPoints:
+    """Return the points with lists of their k nearest neighbors.
+
+    They are found in a float32 copy, or exactly: in the data themselves, which takes
+    longer, for data whose distances the copy cannot tell apart.
+    """
     n, d = X.shape
-    rotate = d >= ROTATE_FEATURES and n >= ROTATE_ROWS * d
-    points, error = round_points(X, rotate)
+    points: Floats
+    if exactly:
+        points, error = X.astype(np.float64), no_rounding(n, d)
+    else:
+        rotate = d >= ROTATE_FEATURES and n >= ROTATE_ROWS * d
+        points, error = round_points(X, rotate)
     leaf_panels = next(panels for features, panels in LEAF_PANELS if d <= features)
     tree = build_kdtree(points, leaf_panels)
-    lists = _nearest_lists(tree, np.float32(1.0 - error.relative), k, n_threads)
+    lists = _nearest_lists(tree, k, n_threads, one_by_one=exactly)
     source = tree.order
     listed = ListedPoints(
         X=X[source],
@@ -78,18 +86,27 @@ def list_neighbors(X: NDArray[Any], k: int, n_threads: int) -> ListedPoints:
     return listed
 
 
-def _nearest_lists(tree: KDTree, safety: np.float32, k: int, n_threads: int) -> Lists:
-    lists = _empty_lists(len(tree.rows), len(tree.order), k)
+def _nearest_lists(tree: KDTree, k: int, n_threads: int, one_by_one: bool) -> Lists:
+    lists = _empty_lists(tree.rows, len(tree.order), k)
+    # As integers, because numbers of at least 0 are in the order of their bits.
+    infinity = np.array([np.inf], tree.rows.dtype)
+    bits = infinity.view(np.int32 if infinity.itemsize == 4 else np.int64)
     in_threads(
-        n_threads, lambda number: _search_siblings(tree, lists, number, n_threads)
+        n_threads,
+        lambda number: _search_siblings(tree, lists, bits, number, n_threads),
     )
+    if one_by_one:
+        in_threads(
+            n_threads, lambda number: _search_alone(tree, lists, number, n_threads)
+        )
+        return lists
     node_limit = _node_limits(tree, lists)
     # Each thread fills lists of its own; which one finds a neighbor does not matter.
     copies = [lists] + [copy.deepcopy(lists) for _ in range(n_threads - 1)]
     in_threads(
         n_threads,
         lambda number: search_pairs(
-            tree, copies[number], node_limit, safety, number, n_threads
+            tree, copies[number], node_limit, number, n_threads
         ),
     )
     for other in copies[1:]:
@@ -108,16 +125,17 @@ def in_threads(n_threads: int, part: Callable[[int], None]) -> None:
 
 
 @kernel
-def _empty_lists(n_places: int, n: int, k: int) -> Lists:
-    squared = np.full((n_places, k), _INFINITY)
+def _empty_lists(rows: Floats, n: int, k: int) -> Lists:
+    n_places = len(rows)
+    squared = np.full((n_places, k), np.inf, rows.dtype)
     place = np.full((n_places, k), np.int32(-1))
-    limit = np.full(n_places, _INFINITY)
-    limit[n:] = -_INFINITY  # places without a point take nothing
+    limit = np.full(n_places, np.inf, rows.dtype)
+    limit[n:] = -np.inf  # places without a point take nothing
     return Lists(squared, place, limit)
 
 
 @kernel
-def _insert(lists: Lists, at: int, neighbor: int, squared: np.float32) -> None:
+def _insert(lists: Lists, at: int, neighbor: int, squared: Any) -> None:
     k = lists.squared.shape[1]
     slot = k - 1
     while slot > 0 and lists.squared[at, slot - 1] > squared:
@@ -130,7 +148,7 @@ def _insert(lists: Lists, at: int, neighbor: int, squared: np.float32) -> None:
 
 
 @kernel
-def _compare_leaves(tree: KDTree, lists: Lists, a: int, b: int, out: F32) -> bool:
+def _compare_leaves(tree: KDTree, lists: Lists, a: int, b: int, out: Floats) -> bool:
     """Enter the pairs of two leaves into their lists; return whether any changed."""
     limit = lists.limit
     changed = False
@@ -153,84 +171,71 @@ def _compare_leaves(tree: KDTree, lists: Lists, a: int, b: int, out: F32) -> boo
 
 
 @kernel
-def _leaf_limit(tree: KDTree, lists: Lists, leaf: int) -> np.float32:
-    largest = -_INFINITY
+def _leaf_limit(tree: KDTree, lists: Lists, leaf: int) -> Any:
+    largest = lists.limit.dtype.type(-np.inf)
     for i in range(tree.start[leaf] * PANEL, tree.end[leaf] * PANEL):
         largest = max(largest, lists.limit[i])
     return largest
 
 
 @kernel
-def _search_siblings(tree: KDTree, lists: Lists, first: int, step: int) -> None:
+def _search_siblings(
+    tree: KDTree, lists: Lists, infinity: Any, first: int, step: int
+) -> None:
     """Fill the lists from each point's own leaf and its sibling, for initial limits.
 
     Only pairs of siblings number first, first + step, ...: no two share a list.
     Inserting neighbors one by one into empty lists would take a third of the whole
-    time, because the processor mispredicts nearly every step. Instead all distances of
-    a point become one row of integers, the bits of the distance before the place, and
-    vector loops find the k smallest.
+    time, because the processor mispredicts nearly every step. Instead vector loops find
+    the k smallest of all distances of a point, by their bits, which are integers.
+    ``infinity`` holds the bits of infinity.
     """
     n = len(tree.order)
     n_nodes = len(tree.start)
     first_leaf = n_nodes // 2
     widest = (tree.end[first_leaf:] - tree.start[first_leaf:]).max()
-    keys = np.empty((ROWS, 2 * widest * PANEL), np.int64)
-    out = np.empty(ROWS * PANEL, np.float32)
-    bits = out.view(np.int32)
+    bits = np.empty((ROWS, 2 * widest * PANEL), infinity.dtype)
+    out = np.empty(ROWS * PANEL, tree.rows.dtype)
+    out_bits = out.view(infinity.dtype)
     for leaf in range(first_leaf + 2 * first, n_nodes, 2 * step):
         # Siblings follow each other, unless there is only one leaf.
         begin, stop = tree.start[leaf], tree.end[min(leaf + 1, n_nodes - 1)]
-        width = (stop - begin) * PANEL
+        width = min(stop * PANEL, n) - begin * PANEL  # only places with a point
         for row in range(begin * PANEL, min(stop * PANEL, n), ROWS):
             for panel in range(begin, stop):
                 # The list of this row is empty, so that every distance is below.
                 limit, start = lists.limit, panel * PANEL
                 tile_below(tree.rows, row, tree.panels, panel, limit, limit, start, out)
                 for r in range(ROWS):
-                    _make_keys(
-                        bits[r * PANEL : (r + 1) * PANEL],
-                        start,
-                        keys[r, start - begin * PANEL :],
-                    )
+                    for j in range(PANEL):
+                        at = start - begin * PANEL + j
+                        bits[r, at] = out_bits[r * PANEL + j]
             for i in range(row, min(row + ROWS, n)):
-                keys[i - row, i - begin * PANEL] = NO_KEY
-                _take_smallest(keys[i - row, :width], lists, i)
+                bits[i - row, i - begin * PANEL] = infinity[0]
+                _take_smallest(bits[i - row, :width], begin * PANEL, lists, i, infinity)
 
 
 @kernel
-def _make_keys(bits: I32, place: int, keys: I64) -> None:
-    for j in range(PANEL):
-        keys[j] = (np.int64(bits[j]) << 32) | (place + j)
-
-
-@kernel
-def _take_smallest(keys: I64, lists: Lists, at: int) -> None:
-    """Make a list of the smallest keys; NaN, where no point is, is above infinity."""
+def _take_smallest(bits: Any, start: int, lists: Lists, at: int, infinity: Any) -> None:
+    """Make a list of the smallest."""
     k = lists.squared.shape[1]
-    key = np.int64(-1)
+    values = bits.view(lists.squared.dtype)
     for slot in range(k):
-        key = _smallest_above(keys, key)
-        if key >= NO_KEY:
+        smallest = min_of(bits)
+        if smallest >= infinity[0]:
             break
-        lists.squared[at, slot] = np.int32(key >> 32).view(np.float32)
-        lists.place[at, slot] = key & 0xFFFFFFFF
+        where, _ = last_up_to(bits, smallest)
+        lists.squared[at, slot] = values[where]
+        lists.place[at, slot] = start + where
+        bits[where] = infinity[0]
     lists.limit[at] = lists.squared[at, k - 1]
 
 
 @kernel
-def _smallest_above(keys: I64, bound: np.int64) -> np.int64:
-    smallest = NO_KEY
-    for j in range(keys.shape[0]):
-        key = keys[j]
-        smallest = min(smallest, key if key > bound else NO_KEY)
-    return smallest
-
-
-@kernel
-def _node_limits(tree: KDTree, lists: Lists) -> F32:
+def _node_limits(tree: KDTree, lists: Lists) -> Floats:
     """Return for each node the largest limit of its points."""
     first_leaf = len(tree.start) // 2
-    limit = np.empty(len(tree.start), np.float32)
+    limit = np.empty(len(tree.start), lists.limit.dtype)
     for node in range(len(tree.start) - 1, -1, -1):
         if node >= first_leaf:
             limit[node] = _leaf_limit(tree, lists, node)
@@ -243,19 +248,19 @@ def _node_limits(tree: KDTree, lists: Lists) -> F32:
 def search_pairs(
     tree: KDTree,
     lists: Lists,
-    node_limit: F32,
-    safety: np.float32,
+    node_limit: Floats,
     first: int,
     step: int,
 ) -> None:
     """Compare all pairs of leaves whose first is number first, first + step, ...
 
     The limits of leaves are kept up to date. Those of inner nodes are the initial ones,
-    which is safe because limits only fall.
+    which is safe because limits only fall. That the distance of two boxes is rounded is
+    allowed for in the bound on what is not in a list.
     """
     n_nodes = len(tree.start)
     first_leaf = n_nodes // 2
-    out = np.empty(ROWS * PANEL, np.float32)
+    out = np.empty(ROWS * PANEL, tree.rows.dtype)
     limit = node_limit.copy()
     last_leaf = np.arange(n_nodes)
     for node in range(first_leaf - 1, -1, -1):
@@ -272,7 +277,7 @@ def search_pairs(
             if last_leaf[node] <= leaf or node == sibling:
                 continue
             gap = box_distance(low, high, tree, node)
-            if gap * safety >= max(limit[leaf], limit[node]):
+            if gap >= max(limit[leaf], limit[node]):
                 continue
             if node < first_leaf:
                 stack[depth] = 2 * node + 2
@@ -281,6 +286,57 @@ def search_pairs(
             elif _compare_leaves(tree, lists, leaf, node, out):
                 limit[leaf] = _leaf_limit(tree, lists, leaf)
                 limit[node] = _leaf_limit(tree, lists, node)
+
+
+@kernel
+def _search_alone(tree: KDTree, lists: Lists, first: int, step: int) -> None:
+    """Search for the points of each leaf number first, first + step, ... alone.
+
+    A leaf whose points have neighbors at very different distances would be compared
+    with everything near any of them if its largest limit decided. So a node is left
+    out unless some point is nearer to its box than that point's own limit.
+    """
+    n = len(tree.order)
+    n_nodes = len(tree.start)
+    first_leaf = n_nodes // 2
+    out = np.empty(ROWS * PANEL, tree.rows.dtype)
+    no_limit = np.full(PANEL, -np.inf, tree.rows.dtype)
+    stack = np.empty(STACK, np.int64)
+    for leaf in range(first_leaf + first, n_nodes, step):
+        sibling = ((leaf - 1) ^ 1) + 1
+        begin, stop = tree.start[leaf] * PANEL, min(tree.end[leaf] * PANEL, n)
+        stack[0] = 0
+        depth = 1
+        while depth > 0:
+            depth -= 1
+            node = stack[depth]
+            if node in (leaf, sibling):
+                continue
+            if not any_within(tree.rows, begin, stop, lists.limit, tree, node):
+                continue
+            if node < first_leaf:
+                stack[depth] = 2 * node + 2
+                stack[depth + 1] = 2 * node + 1
+                depth += 2
+                continue
+            for panel in range(tree.start[node], tree.end[node]):
+                for row in range(begin, stop, ROWS):
+                    mask = tile_below(
+                        tree.rows,
+                        row,
+                        tree.panels,
+                        panel,
+                        lists.limit,
+                        no_limit,
+                        0,
+                        out,
+                    )
+                    while mask != 0:
+                        bit = lowest_bit(mask)
+                        mask &= mask - np.uint64(1)
+                        i, j = row + bit // PANEL, panel * PANEL + bit % PANEL
+                        if out[bit] < lists.limit[i]:
+                            _insert(lists, i, j, out[bit])
 
 
 @kernel
@@ -300,7 +356,7 @@ def _merge_lists(lists: Lists, others: Lists) -> None:
 
 
 @kernel
-def _refine(points: ListedPoints, limit: F32, begin: int, stop: int) -> None:
+def _refine(points: ListedPoints, limit: Floats, begin: int, stop: int) -> None:
     """Sort the lists of some places by exact distances, and bound what is beyond."""
     source, error = points.source, points.error
     place, squared = points.place, points.squared

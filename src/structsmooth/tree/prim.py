@@ -77,6 +77,15 @@ def _grow_tree(strips: F64, n: int) -> Edges:
 
 
 @kernel
+def min_of(bits: NDArray[Any]) -> Any:
+    """Return the smallest of some integers; of numbers this would be no vector loop."""
+    smallest = bits[0]
+    for j in range(bits.shape[0]):
+        smallest = min(smallest, bits[j])
+    return smallest
+
+
+@kernel
 def last_up_to(bits: NDArray[Any], limit: Any) -> tuple[int, int]:
     """Return the last place whose bits do not exceed the limit, and how many do not.
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from structsmooth.support.jit import kernel
 from structsmooth.tree.exact import F32, F64, I32, Edges, precedes, squared_distance
-from structsmooth.tree.prim import last_up_to
+from structsmooth.tree.prim import last_up_to, min_of
 from structsmooth.tree.rounding import round_points
 
 TRADE = 2.0**-18
@@ -127,7 +127,7 @@ def _first_in_order(
     """Return the row whose edge comes first among all that may be the shortest."""
     # Numbers of at least 0 are in the order of their bits.
     bits = links.squared.view(np.int32)
-    shortest = np.int32(_smallest(bits)).view(np.float32)
+    shortest = np.int32(min_of(bits)).view(np.float32)
     reach = (shortest + widest) * (_ONE + np.float32(3.0) * rho)
     chosen, count = last_up_to(bits, np.float32(reach).view(np.int32))
     if count == 1:
@@ -146,15 +146,7 @@ def _first_in_order(
 
 
 # Functions of their own, on one-dimensional arrays, so that the compiler vectorizes
-# them; of the smallest number it can do that only with integers.
-@kernel
-def _smallest(bits: I32) -> Any:
-    smallest = bits[0]
-    for j in range(bits.shape[0]):
-        smallest = min(smallest, bits[j])
-    return smallest
-
-
+# them.
 @kernel
 def _distances(products: F32, norms: F32, norm: np.float32, squared: F32) -> None:
     for j in range(squared.shape[0]):

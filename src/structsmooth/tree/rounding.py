@@ -73,6 +73,14 @@ def round_points(X: NDArray[Any], rotate: bool) -> tuple[F32, ErrorBound]:
     )
 
 
+def no_rounding(n: int, d: int) -> ErrorBound:
+    """Return the error of distances of the data themselves, which are exact.
+
+    Only the distances of boxes are sums in another order.
+    """
+    return ErrorBound(slack=np.zeros(n), scale=1.0, relative=2.0 * (d + 8) * 2.0**-53)
+
+
 def _scale_of(largest: float) -> float:
     """Return the power of two that brings the largest coordinate to the target."""
     return 2.0 ** (TARGET_EXPONENT - math.frexp(largest)[1]) if largest > 0 else 1.0

@@ -32,7 +32,6 @@ WIDTH = 8  # numbers in a vector; the compiler splits it where registers are sho
 intrinsic: Any = extending.intrinsic
 _helpers: Any = cgutils
 _INT = ir.IntType(64)
-_FLOATS = ir.VectorType(ir.FloatType(), PANEL)
 _DOUBLES = ir.VectorType(ir.DoubleType(), WIDTH)
 _INTS = ir.VectorType(_INT, WIDTH)
 
@@ -64,8 +63,9 @@ def tile_below(
         return the mask of the sums below their limits
 
     With the features in order of decreasing variance, most tiles end after one or two
-    chunks. Sums are float32 and may be off by a relative ``(d + 4) * 2**-24``, which
-    callers allow for. A NaN is never below anything.
+    chunks. Sums of float32 may be off by a relative ``(d + 4) * 2**-24``, which
+    callers allow for; sums of float64 are those of `structsmooth.tree.exact`, to the
+    last bit. A NaN is never below anything.
     """
     index = types.intp
     signature = types.uint64(
@@ -75,42 +75,49 @@ def tile_below(
     def code(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
         pointers, n_features = _unpack(context, b, signature, arguments)
         rows, row, panels, panel, row_limits, column_limits, column, out = pointers
-        points = b.gep(panels, [b.mul(panel, b.mul(n_features, _INT(PANEL)))])
-        column_limit = _load(b, _FLOATS, b.gep(column_limits, [column]))
-        queries, limits = [], []
-        for r in range(ROWS):
-            number = b.add(row, _INT(r))
-            queries.append(b.gep(rows, [b.mul(number, n_features)]))
-            row_limit = _splat(b, b.load(b.gep(row_limits, [number])), _FLOATS)
-            is_larger = b.fcmp_ordered(">", row_limit, column_limit)
-            limits.append(b.select(is_larger, row_limit, column_limit))
-        sums = _zeros(b, _FLOATS, ROWS)
+        # As many numbers at a time as leave the sums of four rows in registers.
+        is_single = signature.args[2].dtype == types.float32
+        scalar, lanes = (ir.FloatType(), 16) if is_single else (ir.DoubleType(), 8)
+        vector = ir.VectorType(scalar, lanes)
+        numbers = [b.add(row, _INT(r)) for r in range(ROWS)]
+        queries = [b.gep(rows, [b.mul(number, n_features)]) for number in numbers]
         mask = _helpers.alloca_once_value(b, _INT(0))
-        end = b.append_basic_block("end")
-
-        with _loop(b, _INT(0), n_features, step=CHUNK) as begin:
-            stop = b.add(begin, _INT(CHUNK))
-            stop = b.select(b.icmp_signed("<", stop, n_features), stop, n_features)
-            with _loop(b, begin, stop) as feature:
-                at = b.mul(feature, _INT(PANEL))
-                values = _load(b, _FLOATS, b.gep(points, [at]))
-                for query, total in zip(queries, sums, strict=True):
-                    value = _splat(b, b.load(b.gep(query, [feature])), _FLOATS)
-                    difference = b.fsub(values, value)
-                    b.store(_add_square(b, b.load(total), difference), total)
-            is_below = [
-                b.fcmp_ordered("<", b.load(total), limit)
-                for total, limit in zip(sums, limits, strict=True)
-            ]
-            any_below = _bits(b, functools.reduce(b.or_, is_below))
-            with b.if_then(b.icmp_unsigned("==", any_below, any_below.type(0))):
-                b.branch(end)
-        for r in range(ROWS):
-            _store(b, b.load(sums[r]), b.gep(out, [_INT(r * PANEL)]))
-            bits = b.shl(b.zext(_bits(b, is_below[r]), _INT), _INT(r * PANEL))
-            b.store(b.or_(b.load(mask), bits), mask)
-        b.branch(end)
-        b.position_at_end(end)
+        for lane in range(0, PANEL, lanes):
+            first = b.add(b.mul(panel, b.mul(n_features, _INT(PANEL))), _INT(lane))
+            points = b.gep(panels, [first])
+            place = b.add(column, _INT(lane))
+            column_limit = _load(b, vector, b.gep(column_limits, [place]))
+            limits = []
+            for number in numbers:
+                row_limit = _splat(b, b.load(b.gep(row_limits, [number])), vector)
+                is_larger = b.fcmp_ordered(">", row_limit, column_limit)
+                limits.append(b.select(is_larger, row_limit, column_limit))
+            sums = _zeros(b, vector, ROWS)
+            end = b.append_basic_block("end")
+            with _loop(b, _INT(0), n_features, step=CHUNK) as begin:
+                stop = b.add(begin, _INT(CHUNK))
+                stop = b.select(b.icmp_signed("<", stop, n_features), stop, n_features)
+                with _loop(b, begin, stop) as feature:
+                    at = b.mul(feature, _INT(PANEL))
+                    values = _load(b, vector, b.gep(points, [at]))
+                    for query, total in zip(queries, sums, strict=True):
+                        value = _splat(b, b.load(b.gep(query, [feature])), vector)
+                        difference = b.fsub(values, value)
+                        b.store(_add_square(b, b.load(total), difference), total)
+                is_below = [
+                    b.fcmp_ordered("<", b.load(total), limit)
+                    for total, limit in zip(sums, limits, strict=True)
+                ]
+                any_below = _bits(b, functools.reduce(b.or_, is_below))
+                with b.if_then(b.icmp_unsigned("==", any_below, any_below.type(0))):
+                    b.branch(end)
+            for r in range(ROWS):
+                at = _INT(r * PANEL + lane)
+                _store(b, b.load(sums[r]), b.gep(out, [at]))
+                bits = b.shl(b.zext(_bits(b, is_below[r]), _INT), at)
+                b.store(b.or_(b.load(mask), bits), mask)
+            b.branch(end)
+            b.position_at_end(end)
         return b.load(mask)
 
     return signature, code
@@ -295,15 +302,18 @@ def _loop(b: Any, start: Any, stop: Any, step: int = 1) -> Iterator[Any]:
 
 
 def _add_square(b: Any, total: Any, difference: Any) -> Any:
-    """Return total + difference ** 2, rounded once."""
-    kind = ir.FunctionType(_FLOATS, [_FLOATS] * 3)
-    name = f"llvm.fma.v{PANEL}f32"
+    """Return total + difference ** 2: float32 rounded once, float64 by definition."""
+    vector = total.type
+    if vector.element == ir.DoubleType():
+        return b.fadd(total, b.fmul(difference, difference))
+    kind = ir.FunctionType(vector, [vector] * 3)
+    name = f"llvm.fma.v{vector.count}f32"
     function = _helpers.get_or_insert_function(b.module, kind, name)
     return b.call(function, [difference, difference, total])
 
 
 def _bits(b: Any, booleans: Any) -> Any:
-    return b.bitcast(booleans, ir.IntType(PANEL))
+    return b.bitcast(booleans, ir.IntType(booleans.type.count))
 
 
 def _load(b: Any, kind: Any, pointer: Any) -> Any:
