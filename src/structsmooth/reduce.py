@@ -15,7 +15,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.base import clone
-from sklearn.decomposition import PCA
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_array, has_fit_parameter
@@ -292,6 +291,8 @@ class _ArrayMoments:
     def principal_components(
         self, standardize: LinearReduction, most: int
     ) -> tuple[NDArray[Any], NDArray[Any]]:
+        from sklearn.decomposition import PCA  # slow to load
+
         X = standardize.transform(self._X)
         if self._weights is not None:
             return _weighted_components(X, self._weights, most, self._random_state)

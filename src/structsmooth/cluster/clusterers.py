@@ -12,8 +12,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.cluster import KMeans, MiniBatchKMeans
-from sklearn.mixture import GaussianMixture
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
@@ -166,6 +164,8 @@ def kmeans_centers(
     weights: NDArray[Any] | None = None,
 ) -> NearestCenter:
     """Return the centers of these rows, by Lloyd's algorithm or by mini-batches."""
+    from sklearn.cluster import KMeans, MiniBatchKMeans  # slow to load
+
     X = X.astype(np.float64, copy=False)
     options: dict[str, Any] = {
         "n_clusters": n_clusters,
@@ -216,6 +216,8 @@ def gaussian_mixture(
     X: NDArray[Any], n_clusters: int, random_state: Any
 ) -> GaussianAssigner:
     """Return the mixture fitted to these rows in this order."""
+    from sklearn.mixture import GaussianMixture  # slow to load
+
     X = X.astype(np.float64, copy=False)
     # The usual 1e-6 on the diagonal, but in the units of the data.
     ridge = 1e-6 * float(X.var(axis=0, dtype=np.float64).mean()) or 1e-6

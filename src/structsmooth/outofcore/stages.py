@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.decomposition import IncrementalPCA
 
 from structsmooth.bayes_error.bounds import BayesErrorBounds, region_bounds
 from structsmooth.cluster import clusterers
@@ -20,7 +19,6 @@ from structsmooth.reduce import FULL_SPECTRUM, LinearReduction
 from structsmooth.support.groups import order_by_group
 from structsmooth.support.parallel import side_by_side
 from structsmooth.support.progress import Stage
-from structsmooth.tree.algorithms import prim_seconds
 
 # Files in the spill directory: moments, the cluster of each row, bounds of a region.
 RANGE, VARIANCE, COMPONENTS = "range.npz", "variance.npz", "components.npz"
@@ -110,10 +108,10 @@ def _running_sum(blocks: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
     return np.asarray(total)
 
 
-def _incremental_pca(
-    blocks: Iterable[NDArray[Any]], n_components: int
-) -> IncrementalPCA:
+def _incremental_pca(blocks: Iterable[NDArray[Any]], n_components: int) -> Any:
     """Fit block by block; a last block too short for it is joined to the one before."""
+    from sklearn.decomposition import IncrementalPCA  # slow to load
+
     model = IncrementalPCA(n_components)
     waiting: NDArray[Any] | None = None
     for block in blocks:
@@ -249,6 +247,8 @@ def bound_regions(
 
     The settings are those of `region_bounds`.
     """
+    from structsmooth.tree.algorithms import prim_seconds  # loads numba
+
     starts = np.cumsum(sizes) - sizes
     workload = sum(prim_seconds(int(size), rows.width) for size in sizes)
 
