@@ -23,13 +23,14 @@ from structsmooth.cluster.assign import (
     NearestRow,
     centers_of,
 )
+from structsmooth.cluster.kmeans import growing_kmeans
 from structsmooth.errors import InvalidParameterError
 from structsmooth.support.validation import check_integer
 
-# Lloyd's algorithm up to this many rows, mini-batches beyond.
+# k-means looks at all rows up to this many, at a sample beyond.
 FULL_KMEANS = 50_000
-MINI_BATCH = 4096
-# Mini-batches are drawn from a sample: more rows would only be read more slowly.
+# Up to this many, and for sparse rows, it is scikit-learn's.
+FEW_ROWS, MINI_BATCH = 5_000, 4096
 BATCH_SAMPLE, SAMPLE_PER_CLUSTER = 100_000, 128
 # Above a million rows there are more clusters and not larger ones, because the cost of
 # a tree grows faster than its rows; but no more than k-means finds in less time.
@@ -163,10 +164,16 @@ def kmeans_centers(
     full: bool,
     weights: NDArray[Any] | None = None,
 ) -> NearestCenter:
-    """Return the centers of these rows, by Lloyd's algorithm or by mini-batches."""
+    """Return the centers of these rows.
+
+    ``full`` is whether they are all rows: many sparse ones are taken in mini-batches
+    otherwise.
+    """
     from sklearn.cluster import KMeans, MiniBatchKMeans  # slow to load
 
     X = X.astype(np.float64, copy=False)
+    if not sp.issparse(X) and X.shape[0] > max(FEW_ROWS, 2 * n_clusters):
+        return NearestCenter(growing_kmeans(X, n_clusters, random_state, weights))
     options: dict[str, Any] = {
         "n_clusters": n_clusters,
         "n_init": 1,
