@@ -9,6 +9,7 @@ from pathlib import Path
 from threadpoolctl import threadpool_limits
 
 from benchmarks import (
+    byhand,
     comparisons,
     costs,
     fits,
@@ -26,6 +27,7 @@ PARTS = {
     "trees": trees.run,
     "threads": trees.run_threads,
     "fits": fits.run,
+    "byhand": byhand.run,
     "costs": costs.run,
     "losses": losses.run,
     "points": points.run,

@@ -60,7 +60,8 @@ def test_a_stage_says_that_it_compiles_and_what_it_said_before(capfd):
             words = stage._bar.tasks[0].fields["words"]
         return words, capfd.readouterr().err.count(COMPILING)
 
-    compiled = kernel(eval("lambda a, b: a + b"))  # without a file there is no cache
+    # Without a file there is no cache.
+    compiled = kernel(eval("lambda a, b: a + b"))  # noqa: S307
     # Two types, so two compilations, but one line where bars do not move.
     assert stage_with(lambda: (compiled(1, 2), compiled(1.0, 2.0))) == ("three left", 1)
     assert stage_with(lambda: compiled(3, 4)) == ("three left", 0)

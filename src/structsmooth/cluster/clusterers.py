@@ -25,6 +25,7 @@ from structsmooth.cluster.assign import (
 )
 from structsmooth.cluster.kmeans import growing_kmeans
 from structsmooth.errors import InvalidParameterError
+from structsmooth.support.blocks import blocks_of
 from structsmooth.support.validation import check_integer
 
 # k-means looks at all rows up to this many, at a sample beyond.
@@ -290,8 +291,11 @@ def squared_distances(
     X: NDArray[Any], point: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return each row's squared distance from a point."""
-    centered = X - point
-    return np.asarray(np.einsum("ij,ij->i", centered, centered))
+    squared = np.empty(X.shape[0])
+    for part in blocks_of(X):
+        centered = X[part] - point
+        squared[part] = np.einsum("ij,ij->i", centered, centered)
+    return squared
 
 
 def seed_of(random_state: Any) -> int | None:

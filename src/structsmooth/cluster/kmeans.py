@@ -22,7 +22,7 @@ from structsmooth.support.jit import kernel
 # next one is.
 ROWS_PER_CLUSTER, FEWEST_ROWS, GROWTH = 64, 2_000, 4
 # Rounds for each sample; it ends earlier when fewer than one row in so many moves.
-MOST_ROUNDS, FEW_MOVES = 8, 100
+MOST_ROUNDS, FEW_MOVES = 12, 200
 
 
 def growing_kmeans(

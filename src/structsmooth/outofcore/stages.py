@@ -15,7 +15,8 @@ from structsmooth.cluster.regions import Regions
 from structsmooth.io.codec import bounds_from_arrays, bounds_to_arrays
 from structsmooth.outofcore.sources import SORTED_CODES, SORTED_ROWS, Labels, Rows
 from structsmooth.outofcore.spill import Spill
-from structsmooth.reduce import FULL_SPECTRUM, LinearReduction
+from structsmooth.reduce import FULL_SPECTRUM, LinearReduction, leading_components
+from structsmooth.support.blocks import running_sum
 from structsmooth.support.groups import order_by_group
 from structsmooth.support.parallel import side_by_side
 from structsmooth.support.progress import Stage
@@ -62,9 +63,9 @@ class BlockMoments:
             return rows.astype(np.float64)
 
         def find() -> dict[str, Any]:
-            mean = _running_sum(self._rows.raw(scaled)) / self.n_rows
+            mean = running_sum(self._rows.raw(scaled)) / self.n_rows
             squares = self._rows.raw(lambda rows: np.square(scaled(rows) - mean))
-            return {"mean": mean, "variance": _running_sum(squares) / self.n_rows}
+            return {"mean": mean, "variance": running_sum(squares) / self.n_rows}
 
         found = self._spill.once(VARIANCE, find)
         return found["mean"], found["variance"]
@@ -86,10 +87,7 @@ class BlockMoments:
                 scatter = np.zeros((len(self.low), len(self.low)))
                 for product in self._rows.raw(products):
                     scatter += product
-                values, vectors = np.linalg.eigh(scatter)
-                values = np.maximum(values, 0.0)
-                ratio = values[::-1][:most] / values.sum()
-                components = np.asfortranarray(vectors.T[::-1][:most])
+                components, ratio = leading_components(scatter, most)
             else:
                 model = _incremental_pca(self._rows.raw(standardized), most)
                 components, ratio = model.components_, model.explained_variance_ratio_
@@ -97,15 +95,6 @@ class BlockMoments:
 
         found = self._spill.once(COMPONENTS, find)
         return found["components"], found["ratio"]
-
-
-def _running_sum(blocks: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return the sum of all rows, added in order; the blocks are overwritten."""
-    total: Any = 0.0
-    for block in blocks:
-        block[0] += total
-        total = np.add.reduce(block, axis=0)
-    return np.asarray(total)
 
 
 def _incremental_pca(blocks: Iterable[NDArray[Any]], n_components: int) -> Any:
@@ -148,7 +137,7 @@ def _draw_sample(
     n_rows = rows.n_rows
     if DRAW_BYTES * n_rows > rows.plan.free:
         return np.random.default_rng(seed).choice(n_rows, size, replace=False)
-    mean = _running_sum(rows.reduced(lambda block: block.astype(np.float64))) / n_rows
+    mean = running_sum(rows.reduced(lambda block: block.astype(np.float64))) / n_rows
     distances = np.empty(n_rows)
     start = 0
     for some in rows.reduced(lambda block: clusterers.squared_distances(block, mean)):
