@@ -37,7 +37,9 @@ def bounds_of_regions(
 
     members = rows_of_groups(region_of)
     n_regions = len(members)
-    workload = sum(prim_seconds(len(rows), X.shape[1]) for rows in members)
+    # The compiler has one thread, the trees of several regions may have more.
+    side = min(n_regions, effective_n_jobs(n_jobs))
+    workload = sum(prim_seconds(len(rows), X.shape[1]) for rows in members) / side
     # Parallel at one level only: over the regions, or inside a single one.
     n_threads = effective_n_jobs(n_jobs) if n_regions == 1 else 1
 

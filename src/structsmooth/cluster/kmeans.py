@@ -37,7 +37,7 @@ def growing_kmeans(
     random = check_random_state(random_state)
     order = random.permutation(len(X))
     size = max(ROWS_PER_CLUSTER * n_clusters, FEWEST_ROWS)
-    centers = None
+    centers: NDArray[np.float64] | None = None
     while True:
         # Whatever is left is taken at once, rather than hardly more the next time.
         size = len(X) if 2 * size > len(X) else size

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -73,20 +74,29 @@ def _compiled_by_numba(function: Callable[..., Any], options: dict[str, Any]) ->
 
 @functools.cache
 def _tell_watchers() -> None:
-    """Pass on when numba begins and ends to compile; one compilation starts others."""
+    """Pass on when numba begins and ends to compile; one compilation starts others.
+
+    Meanwhile Python looks for no garbage: with the many objects that the compiler
+    makes, that would take an eighth of its time.
+    """
     from numba.core import event
 
     class Listener(event.Listener):
         depth = 0  # numba compiles in one thread at a time
+        collects = True
 
         def on_start(self, _event: Any) -> None:
             self.depth += 1
             if self.depth == 1:
+                self.collects = gc.isenabled()
+                gc.disable()
                 self.tell(True)
 
         def on_end(self, _event: Any) -> None:
             self.depth -= 1
             if self.depth == 0:
+                if self.collects:
+                    gc.enable()
                 self.tell(False)
 
         def tell(self, begins: bool) -> None:
