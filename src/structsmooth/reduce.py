@@ -287,10 +287,8 @@ class _ArrayMoments:
         scaled = LinearReduction(exponent=exponent).transform
         if not sp.issparse(self._X) and self._weights is None:
             # In the order in which data out of core are summed.
-            rows = float64_blocks(self._X)
-            mean = running_sum(scaled(block) for block in rows) / self.n_rows
-            rows = float64_blocks(self._X)
-            squares = (np.square(scaled(block) - mean) for block in rows)
+            mean = running_sum(map(scaled, float64_blocks(self._X))) / self.n_rows
+            squares = (np.square(scaled(b) - mean) for b in float64_blocks(self._X))
             with np.errstate(over="ignore"):
                 return mean, running_sum(squares) / self.n_rows
         X = scaled(self._X)
