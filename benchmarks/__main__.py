@@ -9,10 +9,12 @@ from pathlib import Path
 from threadpoolctl import threadpool_limits
 
 from benchmarks import (
+    byhand,
     comparisons,
     costs,
     fits,
     losses,
+    neighbors,
     points,
     report,
     shapes,
@@ -28,9 +30,11 @@ PARTS = {
     "threads": trees.run_threads,
     "shapes": shapes.run,
     "fits": fits.run,
+    "byhand": byhand.run,
     "costs": costs.run,
     "losses": losses.run,
     "points": points.run,
+    "neighbors": neighbors.run,
     "suspects": suspects.run,
     "tables": tables.run,
     "comparisons": comparisons.run,

@@ -9,7 +9,16 @@ import matplotlib as mpl
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-from benchmarks import comparisons, losses, points, shapes, suspects, tables
+from benchmarks import (
+    byhand,
+    comparisons,
+    losses,
+    neighbors,
+    points,
+    shapes,
+    suspects,
+    tables,
+)
 
 
 def write(directory):
@@ -36,6 +45,8 @@ def write(directory):
         lines += shapes.lines(json.loads((directory / "shapes.json").read_text()))
     if (directory / "fits.json").is_file():
         lines += _fits(json.loads((directory / "fits.json").read_text()))
+    if (directory / "byhand.json").is_file():
+        lines += byhand.lines(json.loads((directory / "byhand.json").read_text()))
     if (directory / "costs.json").is_file():
         costs = json.loads((directory / "costs.json").read_text())["costs"]
         lines += ["", "## One-time costs", "", "| cost | value |", "|---|---|"]
@@ -44,6 +55,8 @@ def write(directory):
         lines += losses.lines(json.loads((directory / "losses.json").read_text()))
     if (directory / "points.json").is_file():
         lines += points.lines(json.loads((directory / "points.json").read_text()))
+    if (directory / "neighbors.json").is_file():
+        lines += neighbors.lines(json.loads((directory / "neighbors.json").read_text()))
     if (directory / "suspects.json").is_file():
         lines += suspects.lines(json.loads((directory / "suspects.json").read_text()))
     if (directory / "tables.json").is_file():

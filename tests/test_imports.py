@@ -7,17 +7,21 @@ import pytest
 
 import structsmooth
 
+FRAMEWORKS = "torch pyspark matplotlib jinja2 catboost lightgbm xgboost"
+# What a fit needs is loaded by the first fit.
+COMPILERS = "numba llvmlite"
+SLOW = "sklearn.cluster sklearn.decomposition sklearn.mixture sklearn.neighbors"
 SCRIPT = """
 import sys
 {statement}
-heavy = ["torch", "pyspark", "matplotlib", "jinja2", "catboost", "lightgbm", "xgboost"]
-heavy = [m for m in heavy if m in sys.modules]
+heavy = [m for m in "{heavy}".split() if m in sys.modules]
 sys.exit(f"loaded {{heavy}}" if heavy else 0)
 """
 
 
-def exit_code(statement):
-    command = [sys.executable, "-c", SCRIPT.format(statement=statement)]
+def exit_code(statement, heavy=FRAMEWORKS):
+    script = SCRIPT.format(statement=statement, heavy=heavy)
+    command = [sys.executable, "-c", script]
     return subprocess.run(command, capture_output=True).returncode
 
 
@@ -38,6 +42,29 @@ def test_no_heavy_framework_is_loaded(statement):
 def test_the_test_above_can_fail():
     assert exit_code("import structsmooth, matplotlib") == 1
     assert exit_code("import structsmooth.plot") == 1
+
+
+NAMED = "from structsmooth import StructuralSmoother; s = StructuralSmoother()"
+FITTED = NAMED + "; s.fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])"
+
+
+@pytest.mark.parametrize("heavy", [COMPILERS, SLOW])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        NAMED,
+        "from structsmooth import SmoothedClassifier, euclidean_mst, find_suspects",
+        "import structsmooth.cli, structsmooth.outofcore.fit",
+    ],
+)
+def test_naming_the_smoother_does_not_load_what_only_a_fit_needs(statement, heavy):
+    assert exit_code(statement, heavy) == 0
+
+
+def test_the_test_above_can_fail_too():
+    assert exit_code("import structsmooth, numba", COMPILERS) == 1
+    assert exit_code(FITTED, COMPILERS) == 1
+    assert exit_code(FITTED, SLOW) == 1
 
 
 def test_every_public_name_is_there_and_documented():

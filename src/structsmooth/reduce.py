@@ -13,9 +13,9 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.base import clone
-from sklearn.decomposition import PCA
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_array, has_fit_parameter
@@ -26,6 +26,7 @@ from structsmooth.errors import (
     InvalidInputError,
     InvalidParameterError,
 )
+from structsmooth.support.blocks import blocks_of, float64_blocks, running_sum
 from structsmooth.support.validation import check_integer
 
 # With ``n_components=None``, up to this many features are kept as they are.
@@ -74,6 +75,14 @@ class LinearReduction:
 
         They are float64, except for dense rows that are left as they are.
         """
+        if self.components is not None and not sp.issparse(X):
+            reduced = np.empty((X.shape[0], len(self.components)))
+            for part in blocks_of(X):
+                reduced[part] = self._transform(X[part])
+            return reduced
+        return self._transform(X)
+
+    def _transform(self, X: Any) -> Any:
         if sp.issparse(X) or self.changes_values:
             X = X.astype(np.float64, copy=False)
         if self.exponent:
@@ -275,24 +284,35 @@ class _ArrayMoments:
     def mean_and_variance(
         self, exponent: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        X = LinearReduction(exponent=exponent).transform(self._X)
+        scaled = LinearReduction(exponent=exponent).transform
+        if not sp.issparse(self._X) and self._weights is None:
+            # In the order in which data out of core are summed.
+            mean = running_sum(map(scaled, float64_blocks(self._X))) / self.n_rows
+            squares = (np.square(scaled(b) - mean) for b in float64_blocks(self._X))
+            with np.errstate(over="ignore"):
+                return mean, running_sum(squares) / self.n_rows
+        X = scaled(self._X)
         if sp.issparse(X):
             weights = self._weights
-            weights = None if weights is None else weights.astype(np.float64)
-            X = X.astype(np.float64, copy=False)
+            weights = weights if weights is None else weights.astype(np.float64)
             mean, variance = mean_variance_axis(X, axis=0, weights=weights)
             return mean, variance
-        if self._weights is not None:
-            mean = np.average(X, axis=0, weights=self._weights)
-            return mean, np.average((X - mean) ** 2, axis=0, weights=self._weights)
-        with np.errstate(over="ignore"):
-            variance = X.var(axis=0, dtype=np.float64)
-        return X.mean(axis=0, dtype=np.float64), variance
+        mean = np.average(X, axis=0, weights=self._weights)
+        return mean, np.average((X - mean) ** 2, axis=0, weights=self._weights)
 
     def principal_components(
         self, standardize: LinearReduction, most: int
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        X = standardize.transform(self._X)
+        from sklearn.decomposition import PCA  # slow to load
+
+        X, d = self._X, self._X.shape[1]
+        if not sp.issparse(X) and self._weights is None and d <= FULL_SPECTRUM:
+            scatter = np.zeros((d, d))
+            for part in blocks_of(X):
+                rows = standardize.transform(X[part])
+                scatter += rows.T @ rows
+            return leading_components(scatter, most)
+        X = standardize.transform(X)
         if self._weights is not None:
             return _weighted_components(X, self._weights, most, self._random_state)
         if X.shape[1] <= FULL_SPECTRUM:
@@ -305,6 +325,16 @@ class _ArrayMoments:
         return pca.components_, pca.explained_variance_ratio_
 
 
+def leading_components(
+    scatter: NDArray[np.float64], most: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the leading eigenvectors as rows, and their shares of the variance."""
+    d = len(scatter)
+    values, vectors = eigh(scatter, subset_by_index=[d - most, d - 1])
+    ratio = np.maximum(values[::-1], 0.0) / np.trace(scatter)
+    return np.asfortranarray(vectors.T[::-1]), ratio
+
+
 def _weighted_components(
     X: Any, weights: NDArray[Any], most: int, random_state: Any
 ) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -315,9 +345,7 @@ def _weighted_components(
         products = X.T @ (X.multiply(column).tocsr() if sp.issparse(X) else X * column)
         if sp.issparse(products):
             products = products.toarray()
-        values, vectors = np.linalg.eigh(products - total * np.outer(mean, mean))
-        values = np.maximum(values[::-1], 0.0)
-        return vectors.T[::-1][:most], values[:most] / values.sum()
+        return leading_components(products - total * np.outer(mean, mean), most)
     # The right singular vectors of the centered rows times the roots of their weights;
     # a sparse X is centered as it is multiplied.
     roots = np.sqrt(weights)

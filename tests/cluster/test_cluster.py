@@ -14,6 +14,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 
 from structsmooth.cluster.clusterers import resolve_n_clusters
+from structsmooth.cluster.kmeans import growing_kmeans
 from structsmooth.cluster.regions import fit_regions
 from structsmooth.errors import InvalidInputError, MergedClustersWarning
 
@@ -142,22 +143,40 @@ def test_n_clusters_reaches_a_clusterer_of_the_users(blobs):
     assert regions.n_regions == 3
 
 
-def test_many_rows_take_mini_batches(rng, monkeypatch):
+def test_of_many_rows_a_sample_is_clustered(rng, monkeypatch):
+    import structsmooth.cluster.clusterers as module
+
+    used = []
+
+    def watched(X, *others):
+        used.append(len(X))
+        return growing_kmeans(X, *others)
+
+    monkeypatch.setattr(module, "growing_kmeans", watched)
+    for name, rows in (("FULL_KMEANS", 500), ("BATCH_SAMPLE", 300), ("FEW_ROWS", 100)):
+        monkeypatch.setattr(module, name, rows)
+    regions = fit_regions(rng.normal(size=(4000, 2)), "kmeans", 4, n_classes=2)
+    assert used == [4 * 128]
+    assert len(regions.labels) == 4000
+    assert regions.n_regions == 4
+
+
+def test_many_sparse_rows_take_mini_batches(rng, monkeypatch):
     import structsmooth.cluster.clusterers as module
 
     used = []
 
     class Watched(MiniBatchKMeans):
         def fit(self, X, sample_weight=None):
-            used.append(len(X))
+            used.append(X.shape[0])
             return super().fit(X, sample_weight=sample_weight)
 
-    monkeypatch.setattr(module, "MiniBatchKMeans", Watched)
+    monkeypatch.setattr("sklearn.cluster.MiniBatchKMeans", Watched)
     monkeypatch.setattr(module, "FULL_KMEANS", 500)
     monkeypatch.setattr(module, "BATCH_SAMPLE", 300)
-    regions = fit_regions(rng.normal(size=(4000, 2)), "kmeans", 4, n_classes=2)
+    X = sp.csr_matrix(rng.normal(size=(4000, 2)))
+    regions = fit_regions(X, "kmeans", 4, n_classes=2)
     assert used == [4 * 128]
-    assert len(regions.labels) == 4000
     assert regions.n_regions == 4
 
 
@@ -167,9 +186,10 @@ def test_sparse_rows_cluster_like_dense_ones(blobs):
     assert adjusted_rand_score(group, regions.labels) == 1.0
 
 
-def test_kmeans_does_not_depend_on_the_order_of_rows(rng):
-    X = rng.normal(size=(400, 3))
-    order = rng.permutation(400)
+@pytest.mark.parametrize("n", [400, 6000])
+def test_kmeans_does_not_depend_on_the_order_of_rows(rng, n):
+    X = rng.normal(size=(n, 3))
+    order = rng.permutation(n)
     plain = fit_regions(X, "kmeans", 7, n_classes=2, random_state=3)
     shuffled = fit_regions(X[order], "kmeans", 7, n_classes=2, random_state=3)
     assert adjusted_rand_score(plain.labels[order], shuffled.labels) == 1.0

@@ -47,3 +47,21 @@ def test_nothing_is_shown_or_imported_unless_enabled():
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
+
+
+def test_a_stage_says_that_it_compiles_and_what_it_said_before(capfd):
+    from structsmooth.support.jit import kernel
+    from structsmooth.support.progress import COMPILING
+
+    def stage_with(work):
+        with Progress(True) as progress, progress.stage("trees") as stage:
+            stage.say("three left")
+            work()
+            words = stage._bar.tasks[0].fields["words"]
+        return words, capfd.readouterr().err.count(COMPILING)
+
+    # Without a file there is no cache.
+    compiled = kernel(eval("lambda a, b: a + b"))  # noqa: S307
+    # Two types, so two compilations, but one line where bars do not move.
+    assert stage_with(lambda: (compiled(1, 2), compiled(1.0, 2.0))) == ("three left", 1)
+    assert stage_with(lambda: compiled(3, 4)) == ("three left", 0)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.neighbors import NearestNeighbors
 
 from structsmooth.support.groups import rows_of_groups
 from structsmooth.support.jit import kernel
@@ -57,6 +56,8 @@ def neighbors_of_others(
     n_jobs: int | None,
 ) -> NDArray[np.int64]:
     """Return the same for other rows, whose groups are known."""
+    from sklearn.neighbors import NearestNeighbors  # slow to load
+
     near = np.full((len(others), k), NOBODY, dtype=np.int64)
     if not len(others):
         return near

@@ -13,7 +13,6 @@ from structsmooth.bayes_error.bounds import BayesErrorBounds, region_bounds
 from structsmooth.support.groups import rows_of_groups
 from structsmooth.support.parallel import side_by_side
 from structsmooth.support.progress import Progress
-from structsmooth.tree.algorithms import prim_seconds
 
 # Tasks that each thread gets, one after the other.
 TASKS_PER_JOB = 8
@@ -34,9 +33,13 @@ def bounds_of_regions(
     The regions are independent, so they run side by side; a sparse X is made dense
     one region at a time. The settings are those of `region_bounds`.
     """
+    from structsmooth.tree.algorithms import prim_seconds  # loads numba
+
     members = rows_of_groups(region_of)
     n_regions = len(members)
-    workload = sum(prim_seconds(len(rows), X.shape[1]) for rows in members)
+    # The compiler has one thread, the trees of several regions may have more.
+    side = min(n_regions, effective_n_jobs(n_jobs))
+    workload = sum(prim_seconds(len(rows), X.shape[1]) for rows in members) / side
     # Parallel at one level only: over the regions, or inside a single one.
     n_threads = effective_n_jobs(n_jobs) if n_regions == 1 else 1
 

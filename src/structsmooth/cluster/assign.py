@@ -152,7 +152,11 @@ def centers_of(
         )
         sums = (member @ X).toarray()
     else:
-        rows = X[order] if weights is None else X[order] * of_rows[:, np.newaxis]
-        sums = np.add.reduceat(rows, starts, axis=0, dtype=np.float64)
+        sums = np.empty((len(present), X.shape[1]))
+        for number, members in enumerate(np.split(order, starts[1:])):
+            rows = X[members].astype(np.float64, copy=False)
+            if weights is not None:
+                rows *= weights[members, np.newaxis]
+            sums[number] = np.add.reduce(rows, axis=0)
     centers[present] = sums / sizes[:, np.newaxis]
     return centers

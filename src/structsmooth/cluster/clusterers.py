@@ -12,8 +12,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.cluster import KMeans, MiniBatchKMeans
-from sklearn.mixture import GaussianMixture
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
@@ -25,13 +23,15 @@ from structsmooth.cluster.assign import (
     NearestRow,
     centers_of,
 )
+from structsmooth.cluster.kmeans import growing_kmeans
 from structsmooth.errors import InvalidParameterError
+from structsmooth.support.blocks import blocks_of
 from structsmooth.support.validation import check_integer
 
-# Lloyd's algorithm up to this many rows, mini-batches beyond.
+# k-means looks at all rows up to this many, at a sample beyond.
 FULL_KMEANS = 50_000
-MINI_BATCH = 4096
-# Mini-batches are drawn from a sample: more rows would only be read more slowly.
+# Up to this many, and for sparse rows, it is scikit-learn's.
+FEW_ROWS, MINI_BATCH = 5_000, 4096
 BATCH_SAMPLE, SAMPLE_PER_CLUSTER = 100_000, 128
 # Above a million rows there are more clusters and not larger ones, because the cost of
 # a tree grows faster than its rows; but no more than k-means finds in less time.
@@ -165,8 +165,16 @@ def kmeans_centers(
     full: bool,
     weights: NDArray[Any] | None = None,
 ) -> NearestCenter:
-    """Return the centers of these rows, by Lloyd's algorithm or by mini-batches."""
+    """Return the centers of these rows.
+
+    ``full`` is whether they are all rows: many sparse ones are taken in mini-batches
+    otherwise.
+    """
+    from sklearn.cluster import KMeans, MiniBatchKMeans  # slow to load
+
     X = X.astype(np.float64, copy=False)
+    if not sp.issparse(X) and X.shape[0] > max(FEW_ROWS, 2 * n_clusters):
+        return NearestCenter(growing_kmeans(X, n_clusters, random_state, weights))
     options: dict[str, Any] = {
         "n_clusters": n_clusters,
         "n_init": 1,
@@ -216,6 +224,8 @@ def gaussian_mixture(
     X: NDArray[Any], n_clusters: int, random_state: Any
 ) -> GaussianAssigner:
     """Return the mixture fitted to these rows in this order."""
+    from sklearn.mixture import GaussianMixture  # slow to load
+
     X = X.astype(np.float64, copy=False)
     # The usual 1e-6 on the diagonal, but in the units of the data.
     ridge = 1e-6 * float(X.var(axis=0, dtype=np.float64).mean()) or 1e-6
@@ -281,8 +291,11 @@ def squared_distances(
     X: NDArray[Any], point: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return each row's squared distance from a point."""
-    centered = X - point
-    return np.asarray(np.einsum("ij,ij->i", centered, centered))
+    squared = np.empty(X.shape[0])
+    for part in blocks_of(X):
+        centered = X[part] - point
+        squared[part] = np.einsum("ij,ij->i", centered, centered)
+    return squared
 
 
 def seed_of(random_state: Any) -> int | None:

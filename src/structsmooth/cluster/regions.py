@@ -84,8 +84,8 @@ def fit_regions(
 ) -> Regions:
     """Partition the rows of X into regions.
 
-    "kmeans" takes mini-batches above 50 000 rows, from a sample of 100 000 (or 128 for
-    each cluster), and assigns all rows to the centers. A scikit-learn clusterer is
+    "kmeans" looks at a sample of 100 000 rows (or 128 for each cluster) if there are
+    more than 50 000, and assigns all rows to the centers. A scikit-learn clusterer is
     cloned; one without ``predict`` gives a new row the cluster of its nearest training
     row, and noise (label -1) goes to the nearest cluster. Clusters below
     ``min_cluster_size`` are merged into the one with the nearest center. Weights, none

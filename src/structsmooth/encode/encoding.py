@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.preprocessing import OneHotEncoder
 
 from structsmooth.encode.cells import CATEGORY, DATE, EMPTY, NUMBER, level_of
 from structsmooth.encode.table import (
@@ -228,9 +227,11 @@ class TableEncoding:
                 )
 
     @cached_property
-    def _one_hot(self) -> OneHotEncoder:
+    def _one_hot(self) -> Any:
         """The encoder of numbered levels, made from how many there are."""
         wide = [column for column in self.columns if column.is_one_hot]
+        from sklearn.preprocessing import OneHotEncoder  # slow to load
+
         encoder = OneHotEncoder(
             categories=[np.arange(column.n_codes) for column in wide],
             handle_unknown="ignore",

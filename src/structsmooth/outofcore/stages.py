@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.decomposition import IncrementalPCA
 
 from structsmooth.bayes_error.bounds import BayesErrorBounds, region_bounds
 from structsmooth.cluster import clusterers
@@ -16,11 +15,11 @@ from structsmooth.cluster.regions import Regions
 from structsmooth.io.codec import bounds_from_arrays, bounds_to_arrays
 from structsmooth.outofcore.sources import SORTED_CODES, SORTED_ROWS, Labels, Rows
 from structsmooth.outofcore.spill import Spill
-from structsmooth.reduce import FULL_SPECTRUM, LinearReduction
+from structsmooth.reduce import FULL_SPECTRUM, LinearReduction, leading_components
+from structsmooth.support.blocks import running_sum
 from structsmooth.support.groups import order_by_group
 from structsmooth.support.parallel import side_by_side
 from structsmooth.support.progress import Stage
-from structsmooth.tree.algorithms import prim_seconds
 
 # Files in the spill directory: moments, the cluster of each row, bounds of a region.
 RANGE, VARIANCE, COMPONENTS = "range.npz", "variance.npz", "components.npz"
@@ -64,9 +63,9 @@ class BlockMoments:
             return rows.astype(np.float64)
 
         def find() -> dict[str, Any]:
-            mean = _running_sum(self._rows.raw(scaled)) / self.n_rows
+            mean = running_sum(self._rows.raw(scaled)) / self.n_rows
             squares = self._rows.raw(lambda rows: np.square(scaled(rows) - mean))
-            return {"mean": mean, "variance": _running_sum(squares) / self.n_rows}
+            return {"mean": mean, "variance": running_sum(squares) / self.n_rows}
 
         found = self._spill.once(VARIANCE, find)
         return found["mean"], found["variance"]
@@ -88,10 +87,7 @@ class BlockMoments:
                 scatter = np.zeros((len(self.low), len(self.low)))
                 for product in self._rows.raw(products):
                     scatter += product
-                values, vectors = np.linalg.eigh(scatter)
-                values = np.maximum(values, 0.0)
-                ratio = values[::-1][:most] / values.sum()
-                components = np.asfortranarray(vectors.T[::-1][:most])
+                components, ratio = leading_components(scatter, most)
             else:
                 model = _incremental_pca(self._rows.raw(standardized), most)
                 components, ratio = model.components_, model.explained_variance_ratio_
@@ -101,19 +97,10 @@ class BlockMoments:
         return found["components"], found["ratio"]
 
 
-def _running_sum(blocks: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return the sum of all rows, added in order; the blocks are overwritten."""
-    total: Any = 0.0
-    for block in blocks:
-        block[0] += total
-        total = np.add.reduce(block, axis=0)
-    return np.asarray(total)
-
-
-def _incremental_pca(
-    blocks: Iterable[NDArray[Any]], n_components: int
-) -> IncrementalPCA:
+def _incremental_pca(blocks: Iterable[NDArray[Any]], n_components: int) -> Any:
     """Fit block by block; a last block too short for it is joined to the one before."""
+    from sklearn.decomposition import IncrementalPCA  # slow to load
+
     model = IncrementalPCA(n_components)
     waiting: NDArray[Any] | None = None
     for block in blocks:
@@ -150,7 +137,7 @@ def _draw_sample(
     n_rows = rows.n_rows
     if DRAW_BYTES * n_rows > rows.plan.free:
         return np.random.default_rng(seed).choice(n_rows, size, replace=False)
-    mean = _running_sum(rows.reduced(lambda block: block.astype(np.float64))) / n_rows
+    mean = running_sum(rows.reduced(lambda block: block.astype(np.float64))) / n_rows
     distances = np.empty(n_rows)
     start = 0
     for some in rows.reduced(lambda block: clusterers.squared_distances(block, mean)):
@@ -249,6 +236,8 @@ def bound_regions(
 
     The settings are those of `region_bounds`.
     """
+    from structsmooth.tree.algorithms import prim_seconds  # loads numba
+
     starts = np.cumsum(sizes) - sizes
     workload = sum(prim_seconds(int(size), rows.width) for size in sizes)
 

@@ -6,12 +6,18 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any, Self
 
+from structsmooth.support.jit import watch_compilation
+
+# What a stage says while it waits for the compiler.
+COMPILING = "compiling, once for this machine"
+
 
 class Stage:
     """One line of the progress display; any thread may advance it."""
 
     def __init__(self, bar: Any = None, task: Any = None) -> None:
         self._bar, self._task, self._has_spoken = bar, task, False
+        self._words, self._has_compiled = "", False
 
     def advance(self) -> None:
         """Count one more step as done."""
@@ -25,7 +31,15 @@ class Stage:
         if text and not self._bar.console.is_terminal and not self._has_spoken:
             self._bar.console.print(text, highlight=False)
             self._has_spoken = True
+        self._words = text
         self._bar.update(self._task, words=text)
+
+    def compiling(self, begins: bool) -> None:
+        """Say that kernels are being compiled, until they are."""
+        if not self._has_compiled and not self._bar.console.is_terminal:
+            self._bar.console.print(f"{COMPILING} ...", highlight=False)
+        self._has_compiled = True
+        self._bar.update(self._task, words=COMPILING if begins else self._words)
 
 
 class Progress:
@@ -62,5 +76,7 @@ class Progress:
             yield Stage()
             return
         task = self._bar.add_task(name, total=total, words="")
-        yield Stage(self._bar, task)
+        stage = Stage(self._bar, task)
+        with watch_compilation(stage.compiling):
+            yield stage
         self._bar.update(task, completed=total, words="")

@@ -16,8 +16,6 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
 from structsmooth.support.validation import check_features, check_integer, check_n_jobs
-from structsmooth.tree.algorithms import spanning_edges
-from structsmooth.tree.neighbors import find_neighbors
 
 # The square of the difference of adjacent numbers of this size is still normal.
 SMALLEST = 2.0**-430
@@ -113,6 +111,8 @@ def nearest_neighbors(X: ArrayLike, k: int, n_jobs: int | None = None) -> Neighb
     >>> near.indices.tolist(), near.distances.tolist()
     ([[1], [0], [1]], [[1.0], [1.0], [2.0]])
     """
+    from structsmooth.tree.neighbors import find_neighbors  # loads numba
+
     check_n_jobs(n_jobs)
     features = check_features(X, min_rows=2)
     k = check_integer(k, "k", 1, len(features) - 1)
@@ -129,6 +129,8 @@ def minimum_spanning_tree(
     If this tree is one of many, ``workload`` is how many seconds Prim's algorithm on
     exact distances would take for all of them; see `structsmooth.tree.algorithms`.
     """
+    from structsmooth.tree.algorithms import spanning_edges  # loads numba
+
     scaled, exponent = _scaled(X)
     left, right, squared = spanning_edges(scaled, n_threads, workload)
     low, high = np.minimum(left, right), np.maximum(left, right)
