@@ -32,7 +32,8 @@ def table(results: Path) -> str:
         _Row(config, found) for config, found in _grouped(runs) if not config["wrong"]
     ]
     new = [row for row in changed if row.name not in settings["developed_on"]]
-    draws = "1 draw" if max(n_draws) == 1 else f"{min(n_draws)} to {max(n_draws)} draws"
+    few, many = min(n_draws), max(n_draws)
+    draws = f"{few} to {many} draws" if few < many else f"{many} draw{'s' * (many > 1)}"
     everyone = [who for who in ALL if who in runs[0]["metrics"]]
     header = ["data", "change", "%", *everyone]
     about = "Features alone." if len(everyone) == 1 else ABOUT_MODELS
