@@ -280,7 +280,7 @@ def test_metadata_routing():
         model = SmoothedClassifier(
             LogisticRegression().set_fit_request(sample_weight=True),
             smoother.set_fit_request(sample_weight=True),
-        )
+        ).set_score_request(sample_weight=False)
         search = GridSearchCV(model, {"smoother__beta": ["cautious"]}, cv=2)
         search.fit(X, y, sample_weight=weights)
         inside = make_pipeline(

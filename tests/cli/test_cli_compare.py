@@ -98,6 +98,7 @@ def test_the_column_of_groups_is_no_feature_of_the_line_to_paste(hard):
     hard.write_text("\n".join([lines[0] + ",who", *grouped]) + "\n")
     options = ["--label", "answer", "--alpha", "0.3", "--beta", "0.5", "--seeds", "3"]
     result = run(hard, *options, "--classifier", "forest", "--groups", "who", "--json")
+    assert result.exit_code == 0, result.output
     command = json.loads(result.stdout)["decision"]["command"]
     assert "--label answer --drop who --alpha" in command
 

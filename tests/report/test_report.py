@@ -385,8 +385,8 @@ def test_classes_are_called_by_the_names_that_a_result_has(result):
         summary["class_names"] = given
         (result / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
         got = run_app(app, ["report", str(result)])
-        assert got.exit_code == (0 if given == names else 2)
-    assert "a name for each of the 10 classes" in got.stderr
+        assert got.exit_code == (0 if given == names else 3)
+    assert "its files do not fit together" in got.stderr
     found = json.loads((result / "report.json").read_text("utf-8"))
     assert [row["name"] for row in found["classes"]] == names
     assert [row["label"] for row in found["classes"]] == [str(k) for k in range(10)]

@@ -211,7 +211,7 @@ def _line_to_paste(context: Context, result: Comparison) -> str | None:
         return None
     words = shared_words(options.command_line(context)[2:])
     given = context.params
-    if given["groups"] is not None and is_table(given["data"]):
+    if given["groups"] is not None and is_table(Path(given["data"])):
         words += ["--drop", given["groups"]]  # it is no feature
     fit = ["structsmooth", "fit", *words, *result.choice.options]
     return shlex.join([*fit, "-o", "OUT"])
