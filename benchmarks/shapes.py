@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.clock import seconds
 from structsmooth.tree import minimum_spanning_tree
 
-ROWS = {3: 60_000, 16: 20_000, 28: 20_000}  # by features
+ROWS = {3: 60_000, 16: 60_000, 28: 60_000}  # by features
 LIMIT = 10.0
 COLD = (
     "import time, numpy as np; from structsmooth import euclidean_mst\n"

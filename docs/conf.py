@@ -31,6 +31,7 @@ include_patterns = [
     "experiments/results/*.md",
     "experiments/selective/PLAN.md",
     "benchmarks/results/README.md",
+    "benchmarks/results/map.md",
     "benchmarks/results/outofcore.md",
     "CHANGELOG.md",
     "CODE_OF_CONDUCT.md",
