@@ -22,6 +22,7 @@ def table(rng):
 @pytest.mark.parametrize("answer", ["uniform", "structural"])
 @pytest.mark.parametrize("spread", ["even", "overlap"])
 def test_training_lines_run(table, answer, spread):
+    pytest.importorskip("lightgbm")
     X, y = table
     smoother = StructuralSmoother(random_state=0, spread=spread).fit(X, y)
     boosting, wrapping = make_snippets(smoother, answer)[2:4]
