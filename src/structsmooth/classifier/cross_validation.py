@@ -25,6 +25,8 @@ from structsmooth.classifier.logistic import takes_soft_labels
 from structsmooth.classifier.measured import MeasuredRows
 from structsmooth.encode.table import is_table
 from structsmooth.errors import InvalidInputError, StructsmoothWarning
+from structsmooth.metrics import area_under_risk_coverage
+from structsmooth.metrics.preference import GUARDED, preferred
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.strengths.epsilon import USUAL_EPSILON, alpha_from_epsilon
 from structsmooth.support.validation import (
@@ -42,7 +44,9 @@ class SmoothedClassifierCV(SmoothedBase):
     All candidates are trained on the same folds, and each fold is measured once. Of the
     candidates within one standard error of the best mean score the first is chosen, so
     their order is an order of preference. By default no smoothing comes first: labels
-    are smoothed only if that is better by more than noise.
+    are smoothed only if that is better by more than noise. A better likelihood must not
+    be paid for: a candidate is left out if its error, or its area under the
+    risk-coverage curve, is more than one standard error above that of the first.
 
     Parameters
     ----------
@@ -56,8 +60,8 @@ class SmoothedClassifierCV(SmoothedBase):
     cv : int, splitter or iterable, optional
         As in scikit-learn, by default five stratified folds.
     scoring : str or callable, optional
-        A scorer of scikit-learn. By default the mean log-likelihood, or the accuracy of
-        a classifier without ``predict_proba``.
+        A scorer of scikit-learn, which then decides alone. By default the mean
+        log-likelihood, or the accuracy of a classifier without ``predict_proba``.
     refit : bool, default=True
         Train the chosen candidate on all rows; needed to predict.
 
@@ -71,8 +75,9 @@ class SmoothedClassifierCV(SmoothedBase):
         The candidate itself, not fitted.
     cv_results_ : dict of str to ndarray
         ``candidate``, the scores of each fold and their mean and standard deviation, as
-        in `sklearn.model_selection.GridSearchCV`; and ``standard_error``, that of the
-        difference to the best mean score.
+        in `sklearn.model_selection.GridSearchCV`; ``standard_error``, that of the
+        difference from the best; the same of ``error`` and ``aurc``, if the score is
+        the log-likelihood; and ``does_harm``, whether a candidate is left out for them.
     estimator_ : classifier
         The classifier, trained on all rows.
     smoother_ : StructuralSmoother or None
@@ -145,18 +150,28 @@ class SmoothedClassifierCV(SmoothedBase):
         folds = list(splitter.split(rows, coded, groups))
         with warnings.catch_warnings():  # the last fit, to all rows, repeats them
             warnings.simplefilter("ignore", StructsmoothWarning)
-            scores = np.array([work.scores(a, b, self.scoring) for a, b in folds]).T
+            found = [work.scores(a, b, self.scoring) for a, b in folds]
+        # One array for each measure, with a row for each candidate.
+        values = {k: np.array([part[k] for part in found]).T for k in found[0]}
         ratio = float(np.mean([len(held) / len(kept) for kept, held in folds]))
-        self.best_index_, errors = preferred(scores, ratio)
-        means = scores.mean(axis=1)
+        guarded = {name: values[name] for name in GUARDED if name in values}
+        preference = preferred(-values["score"], ratio, guarded)
+        means = values["score"].mean(axis=1)
+        self.best_index_ = preference.index
         self.best_score_ = float(means[self.best_index_])
         self.best_smoother_ = candidates[self.best_index_]
         self.cv_results_ = {
             "candidate": np.array(candidates, dtype=object),
             "mean_test_score": means,
-            "std_test_score": scores.std(axis=1),
-            "standard_error": errors,
-            **{f"split{n}_test_score": part for n, part in enumerate(scores.T)},
+            "std_test_score": values["score"].std(axis=1),
+            "standard_error": preference.errors,
+            "does_harm": np.array([bool(names) for names in preference.harms]),
+            **{f"mean_test_{name}": v.mean(axis=1) for name, v in guarded.items()},
+            **{
+                f"split{number}_test_{name}": part
+                for name, parts in values.items()
+                for number, part in enumerate(parts.T)
+            },
         }
         self.classes_, self.n_splits_ = classes, len(folds)
         if self.refit:
@@ -183,33 +198,6 @@ class SmoothedClassifierCV(SmoothedBase):
                 f"candidates must be StructuralSmoothers or None, got {got}"
             )
         return given
-
-
-def preferred(
-    scores: NDArray[np.float64], test_ratio: float
-) -> tuple[int, NDArray[np.float64]]:
-    """Return the first candidate within one standard error of the best mean score.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (candidates, folds)
-        Higher is better.
-    test_ratio : float
-        Number of held-out rows divided by that of training rows, of a fold. Folds share
-        most of their training rows, which makes errors larger (`structsmooth.compare`).
-
-    Returns
-    -------
-    index : int
-        The candidate.
-    errors : ndarray of shape (candidates,)
-        Standard errors of the differences from the best mean score.
-    """
-    n_folds = scores.shape[1]
-    behind = scores[scores.mean(axis=1).argmax()] - scores
-    spread = behind.std(axis=1, ddof=1) if n_folds > 1 else np.zeros(len(scores))
-    errors = spread * np.sqrt(1.0 / n_folds + test_ratio)
-    return int(np.argmax(behind.mean(axis=1) <= errors)), errors
 
 
 class _Work:
@@ -269,17 +257,29 @@ class _Work:
 
     def scores(
         self, kept: NDArray[np.int64], held: NDArray[np.int64], scoring: Any
-    ) -> list[float]:
-        """Return the score of each candidate on the rows that are held out."""
+    ) -> dict[str, list[float]]:
+        """Return the scores on the rows that are held out, candidate by candidate.
+
+        If the score is the log-likelihood, also what must not get worse for it.
+        """
+        if self.weights is not None:
+            held = held[self.weights[held] > 0.0]
         X, coded = _safe_indexing(self.X, held), self.coded[held]
         weights = np.ones(len(held)) if self.weights is None else self.weights[held]
         found = []
         for model, _ in self.train(np.asarray(kept), self.candidates):
             if scoring is None and hasattr(model, "predict_proba"):
-                own = model.predict_proba(X)[np.arange(len(held)), coded]
+                table = model.predict_proba(X)
+                own = table[np.arange(len(held)), coded]
                 logs = np.log(np.maximum(own, np.finfo(np.float64).eps))
-                found.append(float(weights @ logs / weights.sum()))
+                wrong = table.argmax(axis=1) != coded
+                measures = {
+                    "score": weights @ logs / weights.sum(),
+                    "error": weights @ wrong / weights.sum(),
+                    "aurc": area_under_risk_coverage(coded, table),
+                }
             else:
                 scorer = check_scoring(model, scoring=scoring or "accuracy")
-                found.append(float(scorer(model, X, self.classes[coded])))
-        return found
+                measures = {"score": scorer(model, X, self.classes[coded])}
+            found.append(measures)
+        return {name: [float(one[name]) for one in found] for name in found[0]}

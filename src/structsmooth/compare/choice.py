@@ -1,12 +1,10 @@
 """What to use, chosen on validation rows only.
 
-The method with the lowest mean criterion over the seeds is best. Of those that are
-within one standard error of it, the first in a fixed order of preference is chosen: no
-smoothing, because it costs nothing; then the smoother as it is, which leaves nothing to
-tune, its options, and structural smoothing with a chosen alpha and beta; uniform
-smoothing last, because where the criterion does not tell them apart it does more harm
-to selective prediction. The standard error is that of a paired difference over splits
-that share rows, as for the intervals.
+By the rule of `structsmooth.metrics.preference`, with no smoothing first; then the
+smoother as it is, which leaves nothing to tune, its options, and structural smoothing
+with a chosen alpha and beta; uniform smoothing last, because where the criterion does
+not tell them apart it does more harm to selective prediction. A method is left out if
+it errs more, or ranks worse, than no smoothing.
 """
 
 from __future__ import annotations
@@ -19,8 +17,9 @@ import numpy as np
 from sklearn.base import clone
 
 from structsmooth.compare.arms import DEFAULT, OUT_OF_FOLD, arms_of
-from structsmooth.compare.statistics import NAMES, corrected_error
+from structsmooth.compare.statistics import NAMES
 from structsmooth.errors import InvalidParameterError
+from structsmooth.metrics.preference import GUARDED, preferred
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.strengths.epsilon import epsilon_from_alpha
 
@@ -130,19 +129,28 @@ def choose_method(result: Comparison) -> Choice:
     if result.n_seeds < FEWEST_SEEDS:
         reason = f"There are too few seeds for a decision, {FEWEST_SEEDS} are needed."
         return Choice("none", None, False, "Do not smooth yet.", reason)
-    best = min(order, key=lambda m: float(values[m].mean()))
     ratio = np.mean([run["n_validation"] / run["n_train"] for run in result.chosen])
-    within = [
-        m
-        for m in order
-        if float((values[m] - values[best]).mean())
-        <= corrected_error(values[m] - values[best], float(ratio))
-    ]
-    method = within[0]
+    preference = preferred(
+        np.array(list(values.values())),
+        float(ratio),
+        {
+            guard: np.array([result.values(m, guard, rows="validation") for m in order])
+            for guard in GUARDED
+            if guard != criterion
+        },
+    )
+    best, method = order[preference.best], order[preference.index]
     means = {m: f"{m} {_number(criterion, values[m].mean())}" for m in order}
     listed = ", ".join(means.values())
     lowest, chosen = ("no smoothing" if m == "none" else m for m in (best, method))
+    harmful = {
+        m: " and ".join(NAMES[name] for name in names)
+        for m, names in zip(order, preference.harms, strict=True)
+        if names
+    }
     why = f"{lowest} has the lowest {name} on validation rows"
+    if harmful:
+        why += " of all methods that do no harm"
     if method != best:
         why += f", but {chosen} is within one standard error of it, and simpler"
     smoother, out_of_fold = _smoother_of(result, method)
@@ -152,6 +160,7 @@ def choose_method(result: Comparison) -> Choice:
         out_of_fold,
         _headline(result, method, smoother),
         f"{why[0].upper()}{why[1:]} (means over {result.n_seeds} seeds: {listed})."
+        + _about_harm(harmful)
         + _about_temperature(result, method),
         result.description["settings"].get("suspects", "keep"),
     )
@@ -206,6 +215,14 @@ def _headline(
     if OUT_OF_FOLD in method.split("+"):
         return f"Smooth by the outputs of a first model ({method})."
     return f"Smooth, with the option {method}."
+
+
+def _about_harm(harmful: dict[str, str]) -> str:
+    """Return which methods were left out, and for what."""
+    if not harmful:
+        return ""
+    listed = ", ".join(f"{method} ({what})" for method, what in harmful.items())
+    return f" Left out, because clearly worse than no smoothing there: {listed}."
 
 
 def _about_temperature(result: Comparison, method: str) -> str:

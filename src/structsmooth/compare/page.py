@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from structsmooth.compare.measures import COVERAGES
-from structsmooth.compare.statistics import corrected_error
 from structsmooth.compare.tables import ABOUT_AFTER
 from structsmooth.io.atomic import written_beside
+from structsmooth.metrics.preference import corrected_error
 from structsmooth.report.drawing import FEW
 
 if TYPE_CHECKING:

@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from structsmooth.metrics.preference import corrected_error
+
 # The metrics that the verdict is based on, as people write them.
 NAMES = {"error": "error", "nll": "NLL", "brier": "Brier", "ece": "ECE", "aurc": "AURC"}
 
@@ -100,11 +102,6 @@ def paired_difference(
         n_higher=int((difference > 0.0).sum()),
         n_seeds=n,
     )
-
-
-def corrected_error(difference: NDArray[np.float64], test_ratio: float) -> float:
-    """Return the standard error of a mean difference over splits that share rows."""
-    return float(difference.std(ddof=1) * np.sqrt(1.0 / len(difference) + test_ratio))
 
 
 def describe_pair(differences: Sequence[Difference]) -> str:
