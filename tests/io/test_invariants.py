@@ -84,6 +84,9 @@ NONSENSE = [
     ("clusters", "n_features", set_to(0)),
     ("clusters", "region_labels", set_to(0)),
     ("clusters", "region_labels", changed(lambda region: (region + 1) % 3, 0)),
+    ("clusters", "region_labels", lambda array: array[:-1]),  # rows may have weights
+    ("weights", "region_labels", lambda array: array[:-1]),
+    ("fractions", "region_labels", lambda array: array[:-1]),
     ("clusters", "region_n_merged", set_to(-1)),
     ("clusters", "bounds_n_samples", changed(lambda n: -n, 0)),
     ("clusters", "bounds_n_samples", changed(lambda n: n + 1, 0)),

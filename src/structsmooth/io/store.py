@@ -43,6 +43,8 @@ def save_smoother(smoother: Any, path: str | os.PathLike[str]) -> None:
         "format_version": FORMAT_VERSION,
         "versions": versions(),
         "parameters": _savable_parameters(smoother),
+        # Weights may add up to anything, so nothing else tells if rows are missing.
+        "n_rows": len(smoother.structure_.regions.labels),
     }
     arrays = codec.structure_to_arrays(smoother.structure_)
     arrays |= codec.decision_to_arrays(smoother.decision_)
@@ -74,6 +76,9 @@ def load_smoother(kind: type[Smoother], path: str | os.PathLike[str]) -> Smoothe
         if description["format_version"] == 1:
             arrays = _from_first_format(description, arrays)
         structure = codec.structure_from_arrays(arrays)
+        n_rows = len(structure.regions.labels)
+        if description.get("n_rows", n_rows) != n_rows:
+            raise ValueError("rows are missing")
         decision = codec.decision_from_arrays(arrays, structure)
         check_smoother(structure, decision, description["parameters"])
         names = arrays.get("feature_names")
