@@ -6,8 +6,10 @@ from scipy.special import logsumexp, softmax
 
 from structsmooth.bayes_error.label_noise import (
     LabelNoise,
+    fit_cautiously,
     fit_label_noise,
     small_and_tiny,
+    wrong_probability,
 )
 
 
@@ -91,3 +93,57 @@ def test_evidence_never_counts_against_itself(rng):
     model = fit_label_noise(-evidence, labels)
     assert model.weights.min() >= 0.0
     assert model.tails.min() >= 0.0
+
+
+def poor(rng, n, rate):
+    """Evidence of three classes that is loud and often wrong, except in a few rows.
+
+    One row in eight is certain, with log odds of 12. Half have log odds of 3 for a
+    class that is the true one in 90 of 100 rows, which is about right. The others have
+    log odds of 6, and the class is the true one in 70 of 100 rows only, so that labels
+    disagree there as if 30 % were wrong. No weights can say so.
+    """
+    true = rng.integers(0, 3, n)
+    kind = np.digitize(rng.uniform(size=n), [0.125, 0.625])
+    loud, correct = np.array([12.0, 3.0, 6.0])[kind], np.array([1.0, 0.9, 0.7])[kind]
+    other = (true + rng.integers(1, 3, n)) % 3
+    said = np.where(rng.uniform(size=n) < correct, true, other)
+    wrong = rng.uniform(size=n) < rate
+    labels = np.where(wrong, (true + rng.integers(1, 3, n)) % 3, true)
+    return (loud[:, None] * np.eye(3)[said])[:, :, None], labels, wrong
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.05, 0.2])
+def test_the_surest_rows_tell_how_many_labels_are_wrong(rng, rate):
+    evidence, labels, wrong = poor(rng, 4000, rate)
+    model = fit_label_noise(evidence, labels)
+    cautious = fit_cautiously(model, evidence, labels)
+    expected = [
+        wrong_probability(one.judge(evidence, labels)[0]).sum()
+        for one in (model, cautious)
+    ]
+    # About 500 rows are sure; a quarter of their wrong labels is one standard error.
+    assert expected[0] > wrong.sum() + 400
+    assert expected[1] == pytest.approx(wrong.sum(), rel=0.5, abs=40)
+
+
+def test_where_the_surest_rows_agree_there_is_nothing_to_limit(rng):
+    for rates in ([0.0, 0.0, 0.0], [0.1, 0.1, 0.1], [0.0, 0.0, 0.3]):
+        evidence, labels, _ = draw(rng, 4000, rates)
+        model = fit_label_noise(evidence, labels)
+        assert fit_cautiously(model, evidence, labels) is None
+
+
+def test_few_rows_are_no_evidence_against_the_model(rng):
+    evidence, labels, _ = poor(rng, 40, 0.05)
+    model = fit_label_noise(evidence, labels)
+    assert fit_cautiously(model, evidence, labels) is None
+
+
+def test_the_mean_rate_can_be_limited(rng):
+    evidence, labels, _ = draw(rng, 2000, [0.1, 0.1, 0.3])
+    model = fit_label_noise(evidence, labels, most=0.02)
+    rates = 1.0 - np.diag(model.changes)
+    assert rates.mean() == pytest.approx(0.02)
+    assert rates[2] > rates[0]
+    np.testing.assert_allclose(model.changes.sum(axis=1), 1.0)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_softmax, logsumexp, softmax
+from scipy.stats import binom
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -31,6 +32,10 @@ LARGEST_RATE = 0.5
 START_RATE = 0.2
 MOST_STEPS, NEAR_ENOUGH = 150, 1e-4
 MOST_HALVINGS = 8
+# The surest rows are at least this share of all, and so many. They have clearly fewer
+# wrong labels than expected if that happens by chance with less than this probability.
+LEAST_SURE, FEWEST_SURE = 0.02, 50
+CLEARLY_LESS = 0.01
 # Weights are drawn to 0, those of tails to 1, by normal distributions of variance 10.
 PENALTY = 0.1
 # Where small probabilities end and tiny ones begin, and where these end, as logarithms.
@@ -55,26 +60,57 @@ class LabelNoise:
     tails: F64
     changes: F64
 
+    def log_probabilities(self, evidence: F64) -> F64:
+        """Return those of the true classes, whatever the labels are."""
+        parts = small_and_tiny(evidence @ self.weights)
+        return np.asarray(log_softmax(parts @ self.tails, axis=1))
+
     def judge(self, evidence: F64, coded: I64) -> tuple[F64, I64]:
         """Return the log odds that labels are wrong, and the likely other class."""
-        parts = small_and_tiny(evidence @ self.weights)
-        joint = log_softmax(parts @ self.tails, axis=1)
-        joint += np.log(self.changes[:, coded].T)
+        joint = self.log_probabilities(evidence) + np.log(self.changes[:, coded].T)
         at = np.arange(len(coded))
         right = joint[at, coded]
         joint[at, coded] = -np.inf
         return logsumexp(joint, axis=1) - right, joint.argmax(axis=1)
 
 
-def fit_label_noise(evidence: F64, coded: I64) -> LabelNoise:
+def fit_label_noise(evidence: F64, coded: I64, most: float = 1.0) -> LabelNoise:
     """Fit the model to evidence of shape (m, K, p) and the labels as they are.
 
     Evidence is often weaker or stronger than it says where it is strong, so the tails
-    of the probabilities are fitted once more on their own.
+    of the probabilities are fitted once more on their own. The mean rate of wrong
+    labels is limited to ``most``.
     """
-    weights, _ = _fit(evidence, coded)
-    tails, changes = _fit(small_and_tiny(evidence @ weights), coded, usual=1.0)
+    weights, _ = _fit(evidence, coded, most)
+    parts = small_and_tiny(evidence @ weights)
+    tails, changes = _fit(parts, coded, most, usual=1.0)
     return LabelNoise(weights, tails, changes)
+
+
+def fit_cautiously(model: LabelNoise, evidence: F64, coded: I64) -> LabelNoise | None:
+    """Fit it again with as few wrong labels as the surest rows have; None if it agrees.
+
+    If the features hardly tell the classes apart, right labels look wrong too, and the
+    model takes them for wrong ones. But where it is surest of the true class, there is
+    no overlap left, and labels disagree as often as they are wrong. If that is clearly
+    less often than the model says, then the model says too much everywhere.
+    """
+    logs = model.log_probabilities(evidence)
+    expected = _own_rates(_counts(_posterior(logs, model.changes, coded), coded))
+    guessed = logs.argmax(axis=1)
+    second = np.partition(logs, -2, axis=1)[:, -2]
+    surest = np.argsort(second - logs.max(axis=1), kind="stable")
+    n_rows = np.arange(1, len(coded) + 1)
+    n_expected = np.cumsum(expected[guessed[surest]])
+    n_found = np.cumsum((guessed != coded)[surest])
+    first = max(FEWEST_SURE, int(LEAST_SURE * len(coded)))
+    some = slice(first - 1, max(first, len(coded) // 2))
+    n_rows, n_expected, n_found = n_rows[some], n_expected[some], n_found[some]
+    if not (binom.cdf(n_found, n_rows, n_expected / n_rows) < CLEARLY_LESS).any():
+        return None
+    share = ((n_found + 1.0) / (n_expected + 1.0)).min()
+    rates = 1.0 - np.diag(model.changes)
+    return fit_label_noise(evidence, coded, float(share * rates.mean()))
 
 
 def small_and_tiny(logs: F64) -> F64:
@@ -88,19 +124,18 @@ def small_and_tiny(logs: F64) -> F64:
     return np.stack([np.maximum(logs, SMALL), tiny], axis=2)
 
 
-def _fit(evidence: F64, coded: I64, usual: float = 0.0) -> tuple[F64, F64]:
+def _fit(evidence: F64, coded: I64, most: float, usual: float = 0.0) -> tuple[F64, F64]:
     """Return weights of the evidence, and how labels are changed."""
     _, n_classes, n_kinds = evidence.shape
     flat = evidence.reshape(-1, n_kinds)
     weights = np.full(n_kinds, usual or 1.0 / n_kinds)
     even = (1.0 - np.eye(n_classes)) / (n_classes - 1)
-    changes = _changes(np.full(n_classes, START_RATE), even)
+    changes = _changes(np.full(n_classes, min(START_RATE, most)), even)
     for step in range(MOST_STEPS):
         before = weights, changes
-        true = softmax((flat @ weights).reshape(-1, n_classes), axis=1)
-        true *= changes[:, coded].T
-        true /= true.sum(axis=1, keepdims=True)
-        changes = _rates(true, coded, even)
+        logs = (flat @ weights).reshape(-1, n_classes)
+        true = _posterior(log_softmax(logs, axis=1), changes, coded)
+        changes = _rates(_counts(true, coded), even, most)
         for _ in range(3 if step == 0 else 1):
             weights = _newton(evidence, flat, true, weights, usual)
         moved = [
@@ -123,18 +158,34 @@ def _changes(rates: F64, where: F64) -> F64:
     return np.asarray(rates[:, None] * where + np.diag(1.0 - rates))
 
 
-def _rates(true: F64, coded: I64, even: F64) -> F64:
-    """Return how labels are changed, from the probabilities of the true classes."""
+def _posterior(logs: F64, changes: F64, coded: I64) -> F64:
+    """Return the probabilities of the true classes, given evidence and labels."""
+    joint = np.exp(logs) * changes[:, coded].T
+    return np.asarray(joint / joint.sum(axis=1, keepdims=True))
+
+
+def _counts(true: F64, coded: I64) -> F64:
+    """Return how many rows are of each true class (row) and have each label."""
+    n_classes = true.shape[1]
+    counts = [np.bincount(coded, column, minlength=n_classes) for column in true.T]
+    return np.stack(counts)
+
+
+def _own_rates(counts: F64) -> F64:
+    """Return the share of wrong labels among the rows of each true class."""
+    n_true = np.maximum(counts.sum(axis=1), 1e-12)
+    return np.asarray(1.0 - np.diag(counts) / n_true)
+
+
+def _rates(counts: F64, even: F64, most: float) -> F64:
+    """Return how labels are changed, from the rows of each true class and label."""
     n_classes = len(even)
-    counts = np.stack(
-        [np.bincount(coded, true[:, c], minlength=n_classes) for c in range(n_classes)]
-    )
-    n_true, n_right = counts.sum(axis=1), np.diag(counts)
     wrong = counts * (1.0 - np.eye(n_classes))
-    n_wrong = wrong.sum(axis=1)
-    mean = (n_wrong.sum() + FIRST_WRONG) / (n_true.sum() + FIRST_WRONG + FIRST_ROWS)
-    own = n_wrong / np.maximum(n_wrong + n_right, 1e-12)
-    rates = np.minimum(OWN_SHARE * own + (1.0 - OWN_SHARE) * mean, LARGEST_RATE)
+    n_wrong, n_rows = wrong.sum(axis=1), counts.sum()
+    mean = (n_wrong.sum() + FIRST_WRONG) / (n_rows + FIRST_WRONG + FIRST_ROWS)
+    rates = OWN_SHARE * _own_rates(counts) + (1.0 - OWN_SHARE) * mean
+    rates = np.minimum(rates, LARGEST_RATE)
+    rates *= min(1.0, most / rates.mean())
     first = FIRST_CHANGES * (n_classes - 1) * even
     where = (wrong + first) / (n_wrong + FIRST_CHANGES * (n_classes - 1))[:, None]
     return _changes(rates, where)

@@ -17,7 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
 from structsmooth.bayes_error.evidence import Evidence, gather_evidence
-from structsmooth.bayes_error.label_noise import fit_label_noise, wrong_probability
+from structsmooth.bayes_error.label_noise import (
+    fit_cautiously,
+    fit_label_noise,
+    wrong_probability,
+)
 from structsmooth.cluster.clusterers import seed_of
 from structsmooth.encode.fitting import encode_rows
 from structsmooth.encode.table import as_table, is_table
@@ -214,9 +218,11 @@ def suspects_among(
     evidence = gather_evidence(
         features, coded, n_classes, pred_probs, n_neighbors, n_jobs
     )
-    log_odds, other = _judge(evidence)
-    scores = wrong_probability(log_odds)
+    log_odds, cautious, other = _judge(evidence)
     order = np.lexsort((np.arange(n), -log_odds))
+    # The order of the one with the scores of the other, which are right on the whole.
+    scores = np.empty(n)
+    scores[order] = np.sort(wrong_probability(cautious))[::-1]
     wrongly = np.cumsum(1.0 - scores[order]) / np.arange(1, n + 1)
     listed = np.flatnonzero(wrongly <= fdr)
     rows = order[: listed[-1] + 1 if len(listed) else 0]
@@ -258,8 +264,13 @@ def set_straight(
     return found, straight
 
 
-def _judge(evidence: Evidence) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the log odds that each label is wrong, and the likely other class."""
+def _judge(
+    evidence: Evidence,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """Return the log odds that labels are wrong, twice, and the likely other classes.
+
+    The first are those that rank best, the second those of a cautious model.
+    """
     coded, n_classes = evidence.coded, evidence.n_classes
     n = len(coded)
     rows = np.arange(n)
@@ -267,13 +278,19 @@ def _judge(evidence: Evidence) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     if n > n_fitted:
         generator = np.random.default_rng(0)
         rows = np.sort(generator.choice(n, n_fitted, replace=False))
-    model = fit_label_noise(evidence.of(rows), coded[rows])
+    some, labels = evidence.of(rows), coded[rows]
+    model = fit_label_noise(some, labels)
+    cautious = fit_cautiously(model, some, labels)
     log_odds, other = np.empty(n), np.empty(n, dtype=np.int64)
+    careful = log_odds if cautious is None else np.empty(n)
     size = max(1, BLOCK_CELLS // n_classes)
     for start in range(0, n, size):
         block = np.arange(start, min(n, start + size))
-        log_odds[block], other[block] = model.judge(evidence.of(block), coded[block])
-    return log_odds, other
+        given = evidence.of(block), coded[block]
+        log_odds[block], other[block] = model.judge(*given)
+        if cautious is not None:
+            careful[block], _ = cautious.judge(*given)
+    return log_odds, careful, other
 
 
 def _reduced(X: Any, reducer: Any, n_components: int | None, seed: Any) -> NDArray[Any]:
