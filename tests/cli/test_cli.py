@@ -12,7 +12,12 @@ import typer
 from sklearn.datasets import load_digits
 from typer.testing import CliRunner
 
-from structsmooth import StructuralSmoother, fit_out_of_core, smooth_labels
+from structsmooth import (
+    StructuralSmoother,
+    find_suspects,
+    fit_out_of_core,
+    smooth_labels,
+)
 from structsmooth.cli import app
 from structsmooth.cli.options import printable
 from structsmooth.errors import InvalidInputError
@@ -425,6 +430,21 @@ def test_suspects_can_be_none_and_quiet(overlapping, tmp_path):
     got = run_app(app, ["suspects", data, "-q", "-o", str(file)])
     assert (got.exit_code, got.stdout, got.stderr) == (0, "", "")
     assert file.read_text().strip() == "row,label,likely,score,agreement,reason"
+
+
+def test_more_wrong_labels_than_can_be_listed_are_said(rng, tmp_path):
+    # The classes overlap, so few of the wrong labels are certain to be wrong.
+    X, y = rng.normal(size=(600, 2)), np.repeat([0, 1], 300)
+    X[:, 0] += 3.0 * y
+    y[rng.uniform(size=600) < 0.15] ^= 1
+    np.savez(tmp_path / "d.npz", X=X, y=y)
+    of_data = ["suspects", str(tmp_path / "d.npz"), "--fdr", "0.001"]
+    found = json.loads(run_app(app, [*of_data, "--json"]).stdout)
+    scores = find_suspects(X, y, random_state=0).scores
+    assert found["n_expected"] == round(scores.sum())
+    assert found["n_expected"] > 2 * len(found["suspects"])
+    said = f"About {found['n_expected']} labels are wrong in all"
+    assert said in run_app(app, of_data).stdout
 
 
 def test_interrupting_leaves_nothing_behind(data, tmp_path, monkeypatch):

@@ -43,6 +43,8 @@ FALSE_DISCOVERIES = 0.05
 # classes. More are judged in blocks of so many numbers.
 FITTED_ROWS, FITTED_CELLS = 5_000, 200_000
 BLOCK_CELLS = 500_000
+# How many more labels must be wrong than are listed to be worth a sentence.
+MANY_MORE = 1.5
 # How far the sum of a row of float32 probabilities may be from 1.
 TOLERANCE = 1e-3
 
@@ -81,6 +83,23 @@ class Suspects:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def n_expected(self) -> int:
+        """About how many labels are wrong, listed or not, by the sum of the scores."""
+        return (
+            len(self) if self.scores is None else round(float(np.nansum(self.scores)))
+        )
+
+    def about_others(self) -> str:
+        """Say that more labels are wrong than can be listed, or nothing if not so."""
+        if self.n_expected <= MANY_MORE * len(self) + 1:
+            return ""
+        return (
+            f"About {self.n_expected} labels are wrong in all, by the sum of the "
+            "scores, but the features do not tell well enough which; a larger fdr "
+            "lists more."
+        )
 
     def reason(self, number: int) -> str:
         """Say why a suspect is one; ``number`` is its place in the list."""

@@ -81,7 +81,9 @@ def print_summary(
         console.print(line, soft_wrap=True)
 
 
-def print_suspects(name: str, rows: list[dict[str, Any]], output: Path | None) -> None:
+def print_suspects(
+    name: str, rows: list[dict[str, Any]], about_others: str, output: Path | None
+) -> None:
     """Print the most certain suspects, and where the others are."""
     console = Console(highlight=False)
     if rows:
@@ -91,7 +93,8 @@ def print_suspects(name: str, rows: list[dict[str, Any]], output: Path | None) -
             shown = [_text(row[key]) for key in ("row", "label", "likely")]
             cells.append([*shown, f"{row['score']:.3f}", _text(row["reason"])])
         console.print(_table(cells, 3))
-    console.print(_about_suspects(len(rows)), soft_wrap=True)
+    sentences = f"{_about_suspects(len(rows))} {about_others}".strip()
+    console.print(sentences, soft_wrap=True)
     if output is not None:
         console.print(f"Wrote the list to {_text(output)}.", soft_wrap=True)
     elif len(rows) > MOST_ROWS:

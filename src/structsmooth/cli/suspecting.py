@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
@@ -17,6 +17,9 @@ from structsmooth.io.paths import (
     check_not_read,
     read_summary,
 )
+
+if TYPE_CHECKING:
+    from structsmooth.bayes_error.suspects import Suspects
 
 
 @options.exit_codes()
@@ -70,7 +73,7 @@ def suspects(
                 f"{data} is a directory, whose suspects are known: expected no options "
                 "but --output, --json and --quiet"
             )
-        columns = _of_result(data)
+        found, labeled = _of_result(data)
     else:
         check_is_file(data)
         from structsmooth.io.readers import read_dataset
@@ -79,26 +82,33 @@ def suspects(
             dataset = read_dataset(
                 data, label=label, labels=labels, drop=drop or (), header=header
             )
-            columns = _of_rows(
-                dataset.X, dataset.y, fdr, reducer.value, components, jobs, seed
+            labeled = dataset.y
+            found = _of_rows(
+                dataset.X, labeled, fdr, reducer.value, components, jobs, seed
             )
     from structsmooth.cli.console import print_suspects
-    from structsmooth.io.results import write_columns
+    from structsmooth.io.results import suspect_columns, write_columns
 
+    columns = suspect_columns(found, labeled)
     if output is not None:
         write_columns(output, columns)
     cells = zip(*(column.tolist() for column in columns.values()), strict=True)
     rows = [dict(zip(columns, row, strict=True)) for row in cells]
     if as_json:
-        found = {"data": data.name, "notes": notes, "suspects": rows}
-        print(json.dumps(found, indent=1, default=str))
+        described = {
+            "data": data.name,
+            "notes": notes,
+            "suspects": rows,
+            "n_expected": found.n_expected,
+        }
+        print(json.dumps(described, indent=1, default=str))
     elif not quiet:
         options.print_notes(notes)
-        print_suspects(data.name, rows, output)
+        print_suspects(data.name, rows, found.about_others(), output)
 
 
-def _of_result(directory: Path) -> dict[str, Any]:
-    from structsmooth.io.results import read_result, suspect_columns
+def _of_result(directory: Path) -> tuple[Suspects, Any]:
+    from structsmooth.io.results import read_result
 
     smoother, coded, _ = read_result(directory)
     if smoother.suspects_ is None:
@@ -106,7 +116,7 @@ def _of_result(directory: Path) -> dict[str, Any]:
             f"{directory} holds no suspects: it was fitted without --ignore-suspects; "
             "give the data instead"
         )
-    return suspect_columns(smoother.suspects_, smoother.classes_[coded])
+    return smoother.suspects_, smoother.classes_[coded]
 
 
 def _of_rows(
@@ -117,14 +127,13 @@ def _of_rows(
     components: int | None,
     jobs: int | None,
     seed: int,
-) -> dict[str, Any]:
+) -> Suspects:
     """Return the suspects that a fit with these settings would find."""
     from structsmooth.bayes_error.suspects import FALSE_DISCOVERIES, find_suspects
-    from structsmooth.io.results import suspect_columns
     from structsmooth.support.weights import count_rows
 
     count_rows(X, y, None, repeat=False)  # refuses labels that are no classes
-    found = find_suspects(
+    return find_suspects(
         X,
         y,
         fdr=FALSE_DISCOVERIES if fdr is None else fdr,
@@ -133,4 +142,3 @@ def _of_rows(
         n_jobs=jobs,
         random_state=seed,
     )
-    return suspect_columns(found, y)
