@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -42,20 +43,37 @@ MODELS = ("trees", "logistic", "k-NN")
 
 def run(config: dict, results: Path, n_jobs: int = 1) -> None:
     """Compute the missing searches for wrong labels."""
+    run_cases(config, results, _measure, n_jobs, config["overlapping"])
+
+
+def run_cases(
+    config: dict,
+    results: Path,
+    measure: Callable[..., dict],
+    n_jobs: int,
+    overlapping: Sequence[str] = (),
+    *,
+    with_unchanged: bool = True,
+) -> None:
+    """Measure the missing cases: a set, and how and how many labels are changed.
+
+    Sets whose classes overlap are changed at random only. Before all others come the
+    cases in which nothing is changed, if they are wanted.
+    """
     # Both scales are the same, so the scale is not a setting.
     records = Records(results, {k: v for k, v in config.items() if k != "scale"})
-    nothing = [("uniform", 0.0)]
     changes = [(kind, share) for share in config["wrong"] for kind in config["kinds"]]
+    if with_unchanged:
+        changes.insert(0, ("uniform", 0.0))
     for seed in range(config["n_seeds"]):
-        for kind, share in nothing + changes:
+        for kind, share in changes:
             for name in config["data"]:
-                if kind != "uniform" and name in config["overlapping"]:
-                    continue
                 row = {"data": name, "kind": kind, "wrong": share}
-                if not records.has(row, seed):
-                    started = time.perf_counter()
-                    metrics = _measure(config, name, kind, share, seed, n_jobs)
-                    seconds = round(time.perf_counter() - started, 2)
+                is_wanted = kind == "uniform" or name not in overlapping
+                if is_wanted and not records.has(row, seed):
+                    started = time.process_time()
+                    metrics = measure(config, name, kind, share, seed, n_jobs)
+                    seconds = round(time.process_time() - started, 2)
                     found = {"metrics": metrics, "seconds": seconds}
                     records.add([{"config": row, "seed": seed, **found}])
 

@@ -5,7 +5,6 @@ The rule by which it is judged is the note of its config.
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +13,8 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import average_precision_score
 
 from experiments import tables
-from experiments.records import Records, read
-from experiments.suspects import confusion_of, rows_of, with_mistakes
+from experiments.records import read
+from experiments.suspects import confusion_of, rows_of, run_cases, with_mistakes
 from structsmooth import euclidean_mst
 from structsmooth.bayes_error.evidence import NTH, PARTS, gather_evidence
 from structsmooth.bayes_error.label_noise import fit_label_noise
@@ -36,20 +35,7 @@ ALL = (
 
 def run(config: dict, results: Path, n_jobs: int = 1) -> None:
     """Compute the missing rankings."""
-    records = Records(results, {k: v for k, v in config.items() if k != "scale"})
-    for seed in range(config["n_seeds"]):
-        for share in config["wrong"]:
-            for kind in config["kinds"]:
-                for name in config["data"]:
-                    if name == "synthetic" and kind != "uniform":
-                        continue
-                    row = {"data": name, "kind": kind, "wrong": share}
-                    if not records.has(row, seed):
-                        started = time.process_time()
-                        metrics = _measure(config, name, kind, share, seed, n_jobs)
-                        seconds = round(time.process_time() - started, 2)
-                        found = {"metrics": metrics, "seconds": seconds}
-                        records.add([{"config": row, "seed": seed, **found}])
+    run_cases(config, results, _measure, n_jobs, ["synthetic"], with_unchanged=False)
 
 
 def _measure(

@@ -5,7 +5,6 @@ The rule by which it is judged is the note of its config.
 
 from __future__ import annotations
 
-import time
 import warnings
 from pathlib import Path
 
@@ -18,8 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from experiments import tables
-from experiments.records import Records, read
-from experiments.suspects import confusion_of, rows_of, with_mistakes
+from experiments.records import read
+from experiments.suspects import confusion_of, rows_of, run_cases, with_mistakes
 from structsmooth import find_suspects
 from structsmooth.metrics import evaluate
 
@@ -28,18 +27,7 @@ WAYS = ("keep", "weigh", "drop")
 
 def run(config: dict, results: Path, n_jobs: int = 1) -> None:
     """Train all that is missing."""
-    records = Records(results, {k: v for k, v in config.items() if k != "scale"})
-    changes = [(kind, share) for share in config["wrong"] for kind in config["kinds"]]
-    for seed in range(config["n_seeds"]):
-        for kind, share in [("uniform", 0.0), *changes]:
-            for name in config["data"]:
-                row = {"data": name, "kind": kind, "wrong": share}
-                if not records.has(row, seed):
-                    started = time.process_time()
-                    metrics = _measure(config, name, kind, share, seed, n_jobs)
-                    seconds = round(time.process_time() - started, 2)
-                    found = {"metrics": metrics, "seconds": seconds}
-                    records.add([{"config": row, "seed": seed, **found}])
+    run_cases(config, results, _measure, n_jobs)
 
 
 def _measure(
