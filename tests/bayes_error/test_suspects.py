@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
+from scipy.special import softmax
 from sklearn.datasets import load_digits
 from sklearn.metrics import average_precision_score
 from sklearn.model_selection import cross_val_predict
@@ -14,6 +15,7 @@ from sklearn.neighbors import NearestNeighbors
 from typer.testing import CliRunner
 
 from structsmooth import StructuralSmoother, find_suspects
+from structsmooth.bayes_error import suspects as suspects_module
 from structsmooth.cli import app
 from structsmooth.errors import InvalidInputError
 
@@ -43,6 +45,33 @@ def test_single_wrong_labels_are_found_and_nothing_else():
     }
     np.testing.assert_array_equal(found.agreement, 1.0)
     assert len(find_suspects(*two_groups())) == 0
+
+
+def test_probabilities_that_say_too_much_do_not_make_right_labels_wrong(rng):
+    # One row in eight is certain. Half have log odds of 3 for the true class in 90 of
+    # 100 rows, and the others log odds of 6, but for the true class in 70 of 100 only.
+    n = 4000
+    true, kind = rng.integers(0, 3, n), np.digitize(rng.uniform(size=n), [0.125, 0.625])
+    correct = rng.uniform(size=n) < np.array([1.0, 0.9, 0.7])[kind]
+    said = np.where(correct, true, (true + rng.integers(1, 3, n)) % 3)
+    odds = np.array([12.0, 3.0, 6.0])[kind][:, None] * np.eye(3)[said]
+    wrong = rng.uniform(size=n) < 0.05
+    y = np.where(wrong, (true + rng.integers(1, 3, n)) % 3, true)
+    probabilities = softmax(odds, axis=1)
+    found = find_suspects(None, y, pred_probs=probabilities)
+    sharp = suspects_without_caution(y, probabilities)
+    assert found.n_expected == pytest.approx(wrong.sum(), rel=0.5)
+    assert sharp.n_expected > 3 * wrong.sum()
+    assert len(found) < len(sharp)
+    # The order is that of the sharper model.
+    order = np.argsort(-sharp.scores, kind="stable")
+    assert (np.diff(found.scores[order]) <= 1e-12).all()
+
+
+def suspects_without_caution(y, probabilities):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(suspects_module, "fit_cautiously", lambda *_: None)
+        return find_suspects(None, y, pred_probs=probabilities)
 
 
 def test_as_many_are_listed_as_the_share_of_false_discoveries_allows(rng):

@@ -67,7 +67,9 @@ def hard(tmp_path, rng):
     return path
 
 
-def test_it_ends_with_a_decision_and_a_line_that_runs(hard, tmp_path):
+def test_it_ends_with_a_decision_and_a_line_that_runs(hard, tmp_path, monkeypatch):
+    # The decision must be to smooth, whatever that costs.
+    monkeypatch.setattr("structsmooth.compare.choice.GUARDED", ())
     options = ["--label", "answer", "--alpha", "0.3", "--beta", "0.5", "--seeds", "3"]
     options += ["--classifier", "forest", "--clusters", "3"]
     result = run(hard, *options)
@@ -92,7 +94,9 @@ def test_it_ends_with_a_decision_and_a_line_that_runs(hard, tmp_path):
     assert names["soft_labels"].shape == (90, 2)
 
 
-def test_the_column_of_groups_is_no_feature_of_the_line_to_paste(hard):
+def test_the_column_of_groups_is_no_feature_of_the_line_to_paste(hard, monkeypatch):
+    # The decision must be to smooth, whatever that costs.
+    monkeypatch.setattr("structsmooth.compare.choice.GUARDED", ())
     lines = hard.read_text().splitlines()
     grouped = [f"{line},{number // 5}" for number, line in enumerate(lines[1:])]
     hard.write_text("\n".join([lines[0] + ",who", *grouped]) + "\n")

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 from sklearn.datasets import make_blobs
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
@@ -67,6 +68,28 @@ def test_weights_come_from_the_training_rows_of_the_split_alone(mislabeled, how)
         number = {tuple(row): i for i, row in enumerate(X)}
         low = {number[tuple(row)] for row in rows[expected < 0.5]}
         assert low <= set(wrong.tolist())
+
+
+def test_first_models_of_outputs_get_the_weights_of_their_rows(mislabeled):
+    X, y, _ = mislabeled
+    given = []
+
+    def train(X, y, strengths, n_classes, random_state, sample_weight=None):  # noqa: ARG001
+        given.append((X, y, random_state, sample_weight))
+        scores = np.array([[1.0, 0.0, -1.0], [0.0, 1.0, -1.0]])
+        return lambda rows: softmax(rows @ scores, axis=1)
+
+    compare(X, y, train, suspects="drop", arms=["out-of-fold"], **FAST)
+    sizes = [len(rows) for rows, *_ in given]
+    whole = given[int(np.argmax(sizes))]
+    seed = whole[2]
+    weight_of = {tuple(row): w for row, w in zip(whole[0], whole[3], strict=True)}
+    firsts = [g for g in given if len(g[0]) < max(sizes) and g[2] == seed]
+    assert len(firsts) == 5
+    for rows, _, _, weights in firsts:
+        expected = [weight_of[tuple(row)] for row in rows]
+        np.testing.assert_array_equal(weights, expected)
+    assert sum(int((weights == 0.0).sum()) for *_, weights in firsts) > 0
 
 
 def test_by_default_there_are_no_weights(mislabeled):
