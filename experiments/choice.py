@@ -93,6 +93,8 @@ def _run(config: dict, name: str, options: Any, seed: int) -> dict:
         "chosen": NAMES[chosen],
         "by_likelihood": NAMES[by_likelihood],
         "metrics": metrics,
+        # Of each candidate on each fold, so that other rules can be tried.
+        "folds": {name: np.round(v, 5).tolist() for name, v in folds.items()},
         "ratio": 0.0 if data.test else len(held) / len(rows),
     }
 
