@@ -125,7 +125,8 @@ def _take_from_lists(
     number, shortest = components.number, components.shortest
     bound, doubt = components.bound, components.doubt
     k = squared.shape[1]
-    shortest.squared[:n_components] = np.inf
+    for c in range(n_components):
+        shortest.squared[c] = np.inf
     n_active = 0
     for i in active:
         own = number[i]
@@ -140,7 +141,8 @@ def _take_from_lists(
         n_active += 1
         if squared[i, slot] <= shortest.squared[own]:
             offer(points.source, shortest, own, i, place[i, slot], squared[i, slot])
-    doubt[:n_components] = bound[:n_components]
+    for c in range(n_components):
+        doubt[c] = bound[c]
     for i in active[:n_active]:
         if squared[i, components.slot[i]] >= beyond[i]:
             doubt[number[i]] = min(doubt[number[i]], beyond[i])
@@ -153,7 +155,9 @@ def _join(
 ) -> int:
     """Add the certain edges to the tree, and give the merged components new numbers."""
     number, bound, shortest = components.number, components.bound, components.shortest
-    parent = np.arange(n_components, dtype=np.int32)
+    parent = np.empty(n_components, np.int32)
+    for c in range(n_components):
+        parent[c] = c
     for c in range(n_components):
         if shortest.squared[c] < components.doubt[c]:
             a, b = _root_of(parent, c), _root_of(parent, number[shortest.end[c]])

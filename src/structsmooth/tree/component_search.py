@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from structsmooth.support.jit import kernel
 from structsmooth.tree.exact import F64, I32, I64, Floats, precedes, squared_distance
-from structsmooth.tree.kdtree import KDTree, box_distance
+from structsmooth.tree.kdtree import KDTree, box_distance, widest_leaf
 from structsmooth.tree.neighbor_lists import STACK, ListedPoints, in_threads
 from structsmooth.tree.simd import PANEL, ROWS, lowest_bit, tile_below
 
@@ -84,15 +84,17 @@ def search_components(
         )
 
     in_threads(n_threads, search)
+    n_components = int(components.number.max()) + 1
     for other in copies[1:]:
-        _take_better(points.source, other, shortest)
+        _take_better(points.source, other.shortest, shortest, n_components)
     return int(left.sum()) if left.min() > 0 else 0
 
 
 @kernel
-def _take_better(source: I64, others: Components, shortest: Shortest) -> None:
-    found = others.shortest
-    for c in range(others.number.max() + 1):
+def _take_better(
+    source: I64, found: Shortest, shortest: Shortest, n_components: int
+) -> None:
+    for c in range(n_components):
         if found.squared[c] <= shortest.squared[c] and found.squared[c] != np.inf:
             offer(source, shortest, c, found.start[c], found.end[c], found.squared[c])
 
@@ -136,14 +138,19 @@ def _search_leaves(
     d = tree.rows.shape[1]
     n_nodes = len(tree.start)
     first_leaf = n_nodes // 2
-    widest = (tree.end[first_leaf:] - tree.start[first_leaf:]).max()
+    widest = widest_leaf(tree)
     kind = tree.rows.dtype
-    query = np.zeros((widest * PANEL, d), kind)
+    query = np.empty((widest * PANEL, d), kind)
     limit = np.empty(widest * PANEL, kind)
     asking = np.empty(widest * PANEL, np.int64)
     low = np.empty(d, kind)
     high = np.empty(d, kind)
-    no_limit = np.full(PANEL, -np.inf, kind)  # only the limits of the queries count
+    no_limit = np.empty(PANEL, kind)  # only the limits of the queries count
+    for i in range(PANEL):
+        no_limit[i] = -np.inf
+    for i in range(widest * PANEL):
+        for feature in range(d):
+            query[i, feature] = 0.0
     out = np.empty(ROWS * PANEL, kind)
     stack = np.empty(STACK, np.int64)
     gap_of = np.empty(STACK, kind)
@@ -157,8 +164,9 @@ def _search_leaves(
         # The points of this leaf that are in doubt, and the box around them.
         count = 0
         shared = -2  # their component, if it is the same for all
-        low[:] = np.inf
-        high[:] = -np.inf
+        for feature in range(d):
+            low[feature] = np.inf
+            high[feature] = -np.inf
         for i in range(tree.start[leaf] * PANEL, min(tree.end[leaf] * PANEL, n)):
             own, slot = number[i], components.slot[i]
             if own == spared or points.beyond[i] > shortest.squared[own]:
@@ -178,7 +186,8 @@ def _search_leaves(
             count += 1
         if count == 0:
             continue
-        limit[:] = -np.inf
+        for i in range(len(limit)):
+            limit[i] = -np.inf
         largest = _set_limits(points, components, asking[:count], limit)
         stack[0] = 0
         gap_of[0] = 0.0

@@ -15,18 +15,25 @@ from structsmooth.support.jit import kernel
 from structsmooth.tree.exact import I64
 
 
-@kernel
 def first_of_equal(X: NDArray[Any]) -> I64:
     """Return for each row the first row that is equal to it, found in a hash table."""
     n = X.shape[0]
-    hashes = _hash_rows(X)
     size = 2
     while size < 2 * n:
         size *= 2
-    mask = np.uint64(size - 1)
-    table = np.full(size, np.int32(-1))  # the first rows, by the last bits of hashes
-    first = np.empty(n, np.int64)
-    for i in range(n):
+    first, hashes = np.empty(n, np.int64), np.empty(n, np.uint64)
+    _hash_rows(X, hashes)
+    _look_up(X, hashes, np.full(size, -1, np.int32), first)
+    return first
+
+
+@kernel
+def _look_up(
+    X: NDArray[Any], hashes: NDArray[np.uint64], table: NDArray[np.int32], first: I64
+) -> None:
+    """Find first rows; the table holds them by the last bits of their hashes."""
+    mask = np.uint64(len(table) - 1)
+    for i in range(X.shape[0]):
         at = hashes[i] & mask
         while table[at] >= 0 and not (
             hashes[table[at]] == hashes[i] and _equal(X, table[at], i)
@@ -35,13 +42,11 @@ def first_of_equal(X: NDArray[Any]) -> I64:
         if table[at] < 0:
             table[at] = i
         first[i] = table[at]
-    return first
 
 
 @kernel
-def _hash_rows(X: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return a number for each row, the same for equal rows."""
-    hashes = np.empty(X.shape[0], np.uint64)
+def _hash_rows(X: NDArray[Any], hashes: NDArray[np.uint64]) -> None:
+    """Set a number for each row, the same for equal rows."""
     for i in range(X.shape[0]):
         code = np.uint64(14695981039346656037)
         for feature in range(X.shape[1]):
@@ -49,7 +54,6 @@ def _hash_rows(X: NDArray[Any]) -> NDArray[np.uint64]:
             code = (code ^ np.float64(value).view(np.uint64)) * np.uint64(1099511628211)
             code ^= code >> np.uint64(29)
         hashes[i] = code
-    return hashes
 
 
 @kernel

@@ -2,6 +2,9 @@
 
 Its leaves hold a few panels of sixteen points. Nodes are numbered as in a heap: the
 children of v are 2v + 1 and 2v + 2, and the last level holds the leaves.
+
+Arrays are made outside of kernels, and filled by plain loops: numba takes up to a
+second to compile what NumPy has for either, again for each type and number of axes.
 """
 
 from __future__ import annotations
@@ -30,7 +33,6 @@ class KDTree(NamedTuple):
     high: Floats
 
 
-@kernel
 def build_kdtree(points: Floats, leaf_panels: int) -> KDTree:
     """Return the tree of the points, with at most ``leaf_panels`` in a leaf."""
     n, d = points.shape
@@ -39,31 +41,46 @@ def build_kdtree(points: Floats, leaf_panels: int) -> KDTree:
     while (n_panels + (1 << depth) - 1) >> depth > leaf_panels:
         depth += 1
     n_nodes = (1 << (depth + 1)) - 1
-    first_leaf = (1 << depth) - 1
-    start = np.zeros(n_nodes, np.int64)
-    end = np.zeros(n_nodes, np.int64)
-    end[0] = n_panels
-    order = np.arange(n)
-    rows = np.full((n_panels * PANEL, d), np.nan, points.dtype)
-    rows[:n] = points
-    key = np.empty(n, points.dtype)
+    tree = KDTree(
+        order=np.arange(n),
+        rows=np.full((n_panels * PANEL, d), np.nan, points.dtype),
+        panels=np.full((n_panels, d, PANEL), np.nan, points.dtype),
+        start=np.zeros(n_nodes, np.int64),
+        end=np.zeros(n_nodes, np.int64),
+        low=np.full((n_nodes, d), np.inf, points.dtype),
+        high=np.full((n_nodes, d), -np.inf, points.dtype),
+    )
+    tree.rows[:n] = points
+    tree.end[0] = n_panels
+    _arrange(tree, np.empty(n, points.dtype))
+    return tree
+
+
+@kernel
+def _arrange(tree: KDTree, key: Floats) -> None:
+    """Sort the points into the leaves, and set the boxes; ``key`` is for working."""
+    order, rows, panels, start, end, low, high = tree
+    n, d = len(order), rows.shape[1]
+    n_nodes = len(start)
+    first_leaf = n_nodes // 2
     for node in range(first_leaf):
         middle = (start[node] + end[node] + 1) >> 1
         start[2 * node + 1], end[2 * node + 1] = start[node], middle
         start[2 * node + 2], end[2 * node + 2] = middle, end[node]
         begin, stop = start[node] * PANEL, min(end[node] * PANEL, n)
         if middle * PANEL < stop:
-            part = slice(begin, stop)
-            feature = _widest_feature(rows[part])
-            key[part] = rows[part, feature]
-            _select(key[part], order[part], rows[part], middle * PANEL - begin)
-
-    panels = np.full((n_panels, d, PANEL), np.nan, points.dtype)
+            feature = _widest_feature(rows[begin:stop])
+            for i in range(begin, stop):
+                key[i] = rows[i, feature]
+            _select(
+                key[begin:stop],
+                order[begin:stop],
+                rows[begin:stop],
+                middle * PANEL - begin,
+            )
     for i in range(n):
         for feature in range(d):
             panels[i // PANEL, feature, i % PANEL] = rows[i, feature]
-    low = np.full((n_nodes, d), np.inf, points.dtype)
-    high = np.full((n_nodes, d), -np.inf, points.dtype)
     for node in range(n_nodes - 1, -1, -1):
         if node >= first_leaf:
             for i in range(start[node] * PANEL, min(end[node] * PANEL, n)):
@@ -75,7 +92,15 @@ def build_kdtree(points: Floats, leaf_panels: int) -> KDTree:
             for feature in range(d):
                 low[node, feature] = min(low[left, feature], low[right, feature])
                 high[node, feature] = max(high[left, feature], high[right, feature])
-    return KDTree(order, rows, panels, start, end, low, high)
+
+
+@kernel
+def widest_leaf(tree: KDTree) -> int:
+    """Return the number of panels of the leaf that has most of them."""
+    widest = 0
+    for leaf in range(len(tree.start) // 2, len(tree.start)):
+        widest = max(widest, tree.end[leaf] - tree.start[leaf])
+    return widest
 
 
 @kernel

@@ -17,7 +17,13 @@ from numpy.typing import NDArray
 
 from structsmooth.support.jit import kernel
 from structsmooth.tree.exact import F64, I32, I64, Floats, squared_distance
-from structsmooth.tree.kdtree import KDTree, any_within, box_distance, build_kdtree
+from structsmooth.tree.kdtree import (
+    KDTree,
+    any_within,
+    box_distance,
+    build_kdtree,
+    widest_leaf,
+)
 from structsmooth.tree.prim import last_up_to, min_of
 from structsmooth.tree.rounding import ErrorBound, no_rounding, round_points
 from structsmooth.tree.simd import PANEL, ROWS, lowest_bit, tile_below
@@ -89,12 +95,17 @@ def list_neighbors(
 def _nearest_lists(tree: KDTree, k: int, n_threads: int, one_by_one: bool) -> Lists:
     lists = _empty_lists(tree.rows, len(tree.order), k)
     # As integers, because numbers of at least 0 are in the order of their bits.
-    infinity = np.array([np.inf], tree.rows.dtype)
-    bits = infinity.view(np.int32 if infinity.itemsize == 4 else np.int64)
-    in_threads(
-        n_threads,
-        lambda number: _search_siblings(tree, lists, bits, number, n_threads),
-    )
+    kind = tree.rows.dtype
+    as_bits = np.int32 if kind.itemsize == 4 else np.int64
+    infinity = np.array([np.inf], kind).view(as_bits)[0]
+    most = 2 * widest_leaf(tree) * PANEL
+
+    def search_siblings(number: int) -> None:
+        out, distances = np.empty(ROWS * PANEL, kind), np.empty((ROWS, most), kind)
+        bits = out.view(as_bits), distances.view(as_bits)
+        _search_siblings(tree, lists, infinity, number, n_threads, out, distances, bits)
+
+    in_threads(n_threads, search_siblings)
     if one_by_one:
         in_threads(
             n_threads, lambda number: _search_alone(tree, lists, number, n_threads)
@@ -124,11 +135,10 @@ def in_threads(n_threads: int, part: Callable[[int], None]) -> None:
             pass
 
 
-@kernel
 def _empty_lists(rows: Floats, n: int, k: int) -> Lists:
     n_places = len(rows)
     squared = np.full((n_places, k), np.inf, rows.dtype)
-    place = np.full((n_places, k), np.int32(-1))
+    place = np.full((n_places, k), -1, np.int32)
     limit = np.full(n_places, np.inf, rows.dtype)
     limit[n:] = -np.inf  # places without a point take nothing
     return Lists(squared, place, limit)
@@ -180,7 +190,14 @@ def _leaf_limit(tree: KDTree, lists: Lists, leaf: int) -> Any:
 
 @kernel
 def _search_siblings(
-    tree: KDTree, lists: Lists, infinity: Any, first: int, step: int
+    tree: KDTree,
+    lists: Lists,
+    infinity: Any,
+    first: int,
+    step: int,
+    out: Floats,
+    distances: Floats,
+    bits: Any,
 ) -> None:
     """Fill the lists from each point's own leaf and its sibling, for initial limits.
 
@@ -188,15 +205,13 @@ def _search_siblings(
     Inserting neighbors one by one into empty lists would take a third of the whole
     time, because the processor mispredicts nearly every step. Instead vector loops find
     the k smallest of all distances of a point, by their bits, which are integers.
-    ``infinity`` holds the bits of infinity.
+    ``infinity`` is those of infinity, ``bits`` those of ``out`` and ``distances``, in
+    the same memory.
     """
     n = len(tree.order)
     n_nodes = len(tree.start)
     first_leaf = n_nodes // 2
-    widest = (tree.end[first_leaf:] - tree.start[first_leaf:]).max()
-    bits = np.empty((ROWS, 2 * widest * PANEL), infinity.dtype)
-    out = np.empty(ROWS * PANEL, tree.rows.dtype)
-    out_bits = out.view(infinity.dtype)
+    out_bits, of_distances = bits
     for leaf in range(first_leaf + 2 * first, n_nodes, 2 * step):
         # Siblings follow each other, unless there is only one leaf.
         begin, stop = tree.start[leaf], tree.end[min(leaf + 1, n_nodes - 1)]
@@ -209,25 +224,33 @@ def _search_siblings(
                 for r in range(ROWS):
                     for j in range(PANEL):
                         at = start - begin * PANEL + j
-                        bits[r, at] = out_bits[r * PANEL + j]
+                        of_distances[r, at] = out_bits[r * PANEL + j]
             for i in range(row, min(row + ROWS, n)):
-                bits[i - row, i - begin * PANEL] = infinity[0]
-                _take_smallest(bits[i - row, :width], begin * PANEL, lists, i, infinity)
+                of_distances[i - row, i - begin * PANEL] = infinity
+                _take_smallest(
+                    of_distances[i - row, :width],
+                    distances[i - row],
+                    begin * PANEL,
+                    lists,
+                    i,
+                    infinity,
+                )
 
 
 @kernel
-def _take_smallest(bits: Any, start: int, lists: Lists, at: int, infinity: Any) -> None:
-    """Make a list of the smallest."""
+def _take_smallest(
+    bits: Any, values: Floats, start: int, lists: Lists, at: int, infinity: Any
+) -> None:
+    """Make a list of the smallest values, by their bits, which are overwritten."""
     k = lists.squared.shape[1]
-    values = bits.view(lists.squared.dtype)
     for slot in range(k):
         smallest = min_of(bits)
-        if smallest >= infinity[0]:
+        if smallest >= infinity:
             break
         where, _ = last_up_to(bits, smallest)
         lists.squared[at, slot] = values[where]
         lists.place[at, slot] = start + where
-        bits[where] = infinity[0]
+        bits[where] = infinity
     lists.limit[at] = lists.squared[at, k - 1]
 
 
@@ -261,10 +284,11 @@ def search_pairs(
     n_nodes = len(tree.start)
     first_leaf = n_nodes // 2
     out = np.empty(ROWS * PANEL, tree.rows.dtype)
-    limit = node_limit.copy()
-    last_leaf = np.arange(n_nodes)
-    for node in range(first_leaf - 1, -1, -1):
-        last_leaf[node] = last_leaf[2 * node + 2]
+    limit = np.empty(n_nodes, node_limit.dtype)
+    last_leaf = np.empty(n_nodes, np.int64)
+    for node in range(n_nodes - 1, -1, -1):
+        limit[node] = node_limit[node]
+        last_leaf[node] = node if node >= first_leaf else last_leaf[2 * node + 2]
     stack = np.empty(STACK, np.int64)
     for leaf in range(first_leaf + first, n_nodes, step):
         low, high = tree.low[leaf], tree.high[leaf]
@@ -300,7 +324,9 @@ def _search_alone(tree: KDTree, lists: Lists, first: int, step: int) -> None:
     n_nodes = len(tree.start)
     first_leaf = n_nodes // 2
     out = np.empty(ROWS * PANEL, tree.rows.dtype)
-    no_limit = np.full(PANEL, -np.inf, tree.rows.dtype)
+    no_limit = np.empty(PANEL, tree.rows.dtype)
+    for i in range(PANEL):
+        no_limit[i] = -np.inf
     stack = np.empty(STACK, np.int64)
     for leaf in range(first_leaf + first, n_nodes, step):
         sibling = ((leaf - 1) ^ 1) + 1

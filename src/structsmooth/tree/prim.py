@@ -13,32 +13,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.support.jit import kernel
-from structsmooth.tree.exact import F64, Edges, precedes
+from structsmooth.tree.exact import F64, I64, Edges, precedes
 from structsmooth.tree.simd import STRIP, WIDTH, approach_all, as_strips
 
 
 def prim(X: NDArray[Any]) -> Edges:
     """Return the tree's edges in the order in which they are found."""
-    return _grow_tree(as_strips(X), len(X))
+    n, strips = len(X), as_strips(X)
+    n_places = len(strips) * STRIP
+    edges = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1)
+    nearest, nearest_row = np.full(n_places, np.inf), np.zeros(n_places, np.int64)
+    _grow_tree(strips, np.arange(n), nearest, nearest_row, edges)
+    return edges
 
 
 @kernel
-def _grow_tree(strips: F64, n: int) -> Edges:
-    """Grow the tree from the first of n points.
+def _grow_tree(
+    strips: F64, row_of: I64, nearest: F64, nearest_row: I64, edges: Edges
+) -> None:
+    """Grow the tree from the first point.
 
     The strips are overwritten: points that have joined the tree make way for open
-    ones, which halves the work.
+    ones, which halves the work. ``row_of`` says which row of the input is at a place,
+    ``nearest`` its squared distance to the tree, and ``nearest_row`` to which row.
     """
-    n_strips, n_features, _ = strips.shape
-    row_of = np.arange(n)  # which row of the input is at a place
-    nearest = np.full(n_strips * STRIP, np.inf)  # squared distance to the tree
+    n, n_features = len(row_of), strips.shape[1]
     bits = nearest.view(np.int64)
-    nearest_row = np.zeros(n_strips * STRIP, np.int64)  # and where it is measured to
     lowest = np.empty(WIDTH, np.int64)
     point = np.empty(n_features)
-    left = np.empty(n - 1, np.int64)
-    right = np.empty(n - 1, np.int64)
-    lengths = np.empty(n - 1)
+    left, right, lengths = edges
 
     chosen = 0
     n_open = n
@@ -73,7 +76,6 @@ def _grow_tree(strips: F64, n: int) -> Edges:
                     chosen = place
         left[step], right[step] = row_of[chosen], nearest_row[chosen]
         lengths[step] = nearest[chosen]
-    return left, right, lengths
 
 
 @kernel

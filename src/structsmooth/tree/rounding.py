@@ -86,23 +86,26 @@ def _scale_of(largest: float) -> float:
     return 2.0 ** (TARGET_EXPONENT - math.frexp(largest)[1]) if largest > 0 else 1.0
 
 
+def _extent(X: NDArray[Any]) -> tuple[F64, F64]:
+    """Return the mean of each feature, and how far the values reach from it."""
+    total, low = np.zeros(X.shape[1]), X[0].astype(np.float64)
+    high = low.copy()
+    _sum_up(X, total, low, high)
+    center = total / len(X)
+    return center, np.maximum(high - center, center - low)
+
+
 # Kernels, because NumPy would hold the interpreter's lock for these short calls, and
 # with it the threads that build other trees.
 @kernel
-def _extent(X: NDArray[Any]) -> tuple[F64, F64]:
-    """Return the mean of each feature, and how far the values reach from it."""
-    n, d = X.shape
-    low = X[0].astype(np.float64)
-    high = low.copy()
-    center = np.zeros(d)
-    for i in range(n):
-        for feature in range(d):
+def _sum_up(X: NDArray[Any], total: F64, low: F64, high: F64) -> None:
+    """Add up each feature, and find its lowest and its highest value."""
+    for i in range(X.shape[0]):
+        for feature in range(X.shape[1]):
             value = np.float64(X[i, feature])
-            center[feature] += value
+            total[feature] += value
             low[feature] = value if value < low[feature] else low[feature]
             high[feature] = value if value > high[feature] else high[feature]
-    center /= n
-    return center, np.maximum(high - center, center - low)
 
 
 @kernel(fastmath={"reassoc", "contract"})

@@ -234,10 +234,14 @@ def approach_all(
     distance; for numbers that are not negative, bits and values are in the same order.
     ``lowest`` is working memory for eight integers.
     """
-    lowest[:] = np.int64(0x7FF0000000000000)  # infinity
+    for lane in range(WIDTH):
+        lowest[lane] = 0x7FF0000000000000  # infinity
     for strip in range((n + STRIP - 1) // STRIP):
         _approach_strip(strips, strip, point, row, nearest, nearest_row, lowest)
-    return lowest.min()
+    smallest = lowest[0]
+    for lane in range(1, WIDTH):
+        smallest = min(smallest, lowest[lane])
+    return smallest
 
 
 def _unpack(
