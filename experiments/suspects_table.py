@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from experiments import tables
-from experiments.records import key_of, read
+from experiments.records import read
 
 OURS = ("features", "features and trees", "features and logistic", "features and k-NN")
 PEERS = ("cleanlab, trees", "cleanlab, logistic", "cleanlab, k-NN")
@@ -50,9 +50,7 @@ def table(results: Path) -> str:
             ],
         ),
     ]
-    if len(everyone) == 1:
-        text += _beside_peers(runs, settings["developed_on"], results)
-    else:
+    if len(everyone) > 1:
         text += [*_summary(changed, "all sets")]
         text += [*_summary(new, "sets that are new to the method")]
     text += [
@@ -85,41 +83,6 @@ def table(results: Path) -> str:
         ),
     ]
     return "\n".join(text)
-
-
-def _beside_peers(runs: list[dict], known: list[str], results: Path) -> list[str]:
-    """Return how the ranking compares with cleanlab's on the same rows and changes.
-
-    cleanlab's are from `suspects` as it was run for one draw, before classes had heavy
-    tails; that changes nothing in them.
-    """
-    path = results.with_name("suspects-peers.jsonl")
-    if not path.is_file():
-        return []
-    peers = {key_of(r["config"], r["seed"]): r["metrics"] for r in read(path)[1]}
-    pairs = []
-    for run in runs:
-        theirs = peers.get(key_of(run["config"], run["seed"]))
-        if theirs is not None and theirs["n_wrong"] == run["metrics"]["n_wrong"]:
-            best = max(theirs[peer]["ap"] for peer in PEERS)
-            pairs.append((run["config"], run["metrics"]["features"]["ap"], best))
-    lines = []
-    for which, some in (
-        ("all sets", pairs),
-        (
-            "sets that are new to the method",
-            [p for p in pairs if p[0]["data"] not in known],
-        ),
-    ):
-        if some:
-            ours, best = (np.array([p[i] for p in some]) for i in (1, 2))
-            lines.append(
-                f"- {which}, {len(some)} cases of the first draw: at least as good as "
-                f"cleanlab with the best of three models in {int((ours >= best).sum())}"
-                f", mean {ours.mean():.3f} against {best.mean():.3f}; behind by at "
-                f"most {max(0.0, (best - ours).max()):.3f}."
-            )
-    return lines
 
 
 def _counts(rows: list[_Row], has_bounds: bool) -> list[str]:
