@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from experiments.study.splits import hold_out
 from structsmooth import SmoothedClassifierCV, StructuralSmoother, alpha_from_epsilon
 from structsmooth.classifier.measured import MeasuredRows
 from structsmooth.errors import StructsmoothWarning
-from structsmooth.metrics import area_under_risk_coverage, error_rate, evaluate
+from structsmooth.metrics import area_under_risk_coverage, evaluate
 from structsmooth.metrics.preference import GUARDED, preferred
 
 # The default candidates, by name and in their order.
@@ -33,10 +34,10 @@ TINY = np.finfo(np.float64).eps
 # What `SmoothedClassifierCV` measures on the rows of a fold.
 MEASURES = {
     "score": lambda p, y: np.log(np.maximum(p[np.arange(len(y)), y], TINY)).mean(),
-    "error": lambda p, y: error_rate(y, p),
     "aurc": lambda p, y: area_under_risk_coverage(y, p),
 }
-RULES = {"the rule": "chosen", "the likelihood alone": "by_likelihood"}
+N_FOLDS = 5
+RULES = {"the rule": GUARDED, "the likelihood alone": ()}
 WORDS = {1: "better", 0: "", -1: "worse"}
 METRICS = {"error": "error, %", "nll": "NLL x 100", "aurc": "AURC, %"}
 
@@ -76,24 +77,18 @@ def _run(config: dict, name: str, options: Any, seed: int) -> dict:
             random_state=seed, **config.get("smoothers", {}).get(name, {})
         )
     folds = StratifiedKFold if data.groups is None else StratifiedGroupKFold
-    splitter = folds(5, shuffle=True, random_state=seed)
+    splitter = folds(N_FOLDS, shuffle=True, random_state=seed)
     groups = None if data.groups is None else data.groups[rows]
     choose = _choose if _classifier(options, seed) else _choose_perceptron
     where = options, candidates, list(splitter.split(X, y, groups)), seed
     folds, outputs = choose(*where, X, y, test[0])
-    guarded = {name: folds[name] for name in GUARDED}
-    ratio = float(np.mean([len(b) / len(a) for a, b in where[2]]))
-    chosen = preferred(-folds["score"], ratio, guarded).index
-    by_likelihood = preferred(-folds["score"], ratio, {}).index
     metrics = {}
     for title, probabilities in zip(NAMES, outputs, strict=True):
         found = evaluate(test[1], probabilities)
         metrics[title] = {metric: found[metric] for metric in METRICS}
     return {
-        "chosen": NAMES[chosen],
-        "by_likelihood": NAMES[by_likelihood],
         "metrics": metrics,
-        # Of each candidate on each fold, so that other rules can be tried.
+        # Of each candidate on each fold, for the rules to choose by.
         "folds": {name: np.round(v, 5).tolist() for name, v in folds.items()},
         "ratio": 0.0 if data.test else len(held) / len(rows),
     }
@@ -196,12 +191,12 @@ def _summary(cases: list[tuple[str, str, list[dict]]]) -> str:
     """Return how often what was chosen, and how often it is clearly worse or better."""
     runs = [run for _, _, own in cases for run in own]
     lines = []
-    for rule, key in RULES.items():
-        counts = Counter(run[key] for run in runs)
+    for rule, guarded in RULES.items():
+        counts = Counter(_chosen(run, guarded) for run in runs)
         lines.append([rule, *(str(counts[title]) for title in NAMES)])
         for reference in ("none", "uniform"):
             signs = [
-                tables.sign(*_pair(own, key, reference, metric), len(METRICS))
+                tables.sign(*_pair(own, guarded, reference, metric), len(METRICS))
                 for _, _, own in cases
                 for metric in METRICS
             ]
@@ -211,26 +206,34 @@ def _summary(cases: list[tuple[str, str, list[dict]]]) -> str:
     return tables.markdown(header, lines)
 
 
+def _chosen(run: dict, guarded: Sequence[str] = GUARDED) -> str:
+    """Return what cross-validation chooses if these measures are guarded."""
+    folds = {name: np.array(values) for name, values in run["folds"].items()}
+    others = {name: folds[name] for name in guarded}
+    # Of five folds, one is held out for four that train.
+    return NAMES[preferred(-folds["score"], 1.0 / (N_FOLDS - 1), others).index]
+
+
 def _pair(
-    runs: list[dict], key: str, reference: str, metric: str
+    runs: list[dict], guarded: Sequence[str], reference: str, metric: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    own = [run["metrics"][run[key]][metric] for run in runs]
+    own = [run["metrics"][_chosen(run, guarded)][metric] for run in runs]
     other = [run["metrics"][reference][metric] for run in runs]
     return 100.0 * np.array(own), 100.0 * np.array(other)
 
 
 def _lines(name: str, learner: str, runs: list[dict]) -> list[list[str]]:
-    counts = Counter(run["chosen"] for run in runs)
+    counts = Counter(map(_chosen, runs))
     chosen = ", ".join(f"{title} {count}" for title, count in counts.most_common())
     ratio = float(np.mean([run["ratio"] for run in runs]))
     lines = []
     for metric, title in METRICS.items():
         cells = [
-            f"{_pair(runs, 'chosen', method, metric)[1].mean():.2f}" for method in NAMES
+            f"{_pair(runs, GUARDED, method, metric)[1].mean():.2f}" for method in NAMES
         ]
-        cells.append(f"{_pair(runs, 'chosen', 'none', metric)[0].mean():.2f}")
+        cells.append(f"{_pair(runs, GUARDED, 'none', metric)[0].mean():.2f}")
         for reference in ("none", "uniform"):
-            own, other = _pair(runs, "chosen", reference, metric)
+            own, other = _pair(runs, GUARDED, reference, metric)
             word = WORDS[tables.sign(own, other, len(METRICS))]
             if word and tables.sign(own, other, len(METRICS), ratio):
                 word = f"**{word}**"

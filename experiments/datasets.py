@@ -61,20 +61,28 @@ def _table(n: int, n_features: int) -> dict[str, tuple[int, ...]]:
 
 
 TABLES = {
+    "australian": _table(690, 14),
     "banana": _table(5_300, 2),
+    "bupa": _table(345, 6),
     "contraceptive": _table(1_473, 9),
+    "heart": _table(270, 13),
+    "ionosphere": _table(351, 33),
+    "led7digit": _table(500, 7),
     "letter": _table(20_000, 16),
     "magic": _table(19_020, 10),
+    "mammographic": _table(830, 5),
     "marketing": _table(6_876, 13),
     "optdigits": _table(5_620, 64),
     "penbased": _table(10_992, 16),
     "phoneme": _table(5_404, 5),
     "pima": _table(768, 8),
+    "ring": _table(7_400, 20),
     "satimage": _table(6_435, 36),
     "segment": _table(2_310, 19),
     "spambase": _table(4_601, 57),
     "texture": _table(5_500, 40),
     "titanic": _table(2_201, 3),
+    "twonorm": _table(7_400, 20),
     "vehicle": _table(846, 18),
     "vowel": _table(990, 13),
 }

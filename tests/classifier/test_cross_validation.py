@@ -116,10 +116,9 @@ def test_a_better_likelihood_must_not_cost_errors():
     model = SmoothedClassifierCV(Blurred(), [None, smoother], cv=folds).fit(X, y)
     results = model.cv_results_
     assert results["mean_test_score"][1] > results["mean_test_score"][0] + 1.0
-    assert results["mean_test_error"] == pytest.approx([0.2, 0.3])
-    assert results["split1_test_error"] == pytest.approx([0.2, 0.3])
     # All rows are equally confident, so the area is the error.
     assert results["mean_test_aurc"] == pytest.approx([0.2, 0.3])
+    assert results["split1_test_aurc"] == pytest.approx([0.2, 0.3])
     assert results["does_harm"].tolist() == [False, True]
     assert model.best_smoother_ is None
     # Whoever asks for a score gets what is best by it.
@@ -127,16 +126,15 @@ def test_a_better_likelihood_must_not_cost_errors():
         Blurred(), [None, smoother], cv=folds, scoring="neg_log_loss"
     ).fit(X, y)
     assert asked.best_smoother_ is smoother
-    assert "mean_test_error" not in asked.cv_results_
+    assert "mean_test_aurc" not in asked.cv_results_
 
 
-def test_ranks_are_guarded_too():
+def test_confidence_in_errors_is_guarded_too():
     table = np.array([[0.9, 0.1], [0.6, 0.4]])  # the first is wrong, and confident
     model = SmoothedClassifierCV(Fixed(table), [None], cv=[([2, 3], [0, 1])])
     model.fit(np.arange(8.0).reshape(4, 2), [1, 0, 0, 1])
     # The most confident row is wrong, one of both is: (1 + 1/2) / 2.
     assert model.cv_results_["mean_test_aurc"] == pytest.approx([0.75])
-    assert model.cv_results_["mean_test_error"] == pytest.approx([0.5])
 
 
 def test_it_leaves_a_calibrated_learner_alone(rng):
@@ -184,7 +182,7 @@ def test_weights_of_zero_leave_rows_out(overlapping):
     one.fit(X, y, sample_weight=kept.astype(float))
     other = SmoothedClassifierCV(GaussianNB(), candidates, cv=smaller)
     other.fit(X[kept], y[kept])
-    for name in ("score", "error", "aurc"):
+    for name in ("score", "aurc"):
         np.testing.assert_allclose(
             one.cv_results_[f"mean_test_{name}"], other.cv_results_[f"mean_test_{name}"]
         )

@@ -105,7 +105,7 @@ def test_data_sets_and_experiments_are_not_mixed_up(capsys):
     assert "run knows" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         command.main(["data", "timit"])
-    assert "data knows banana" in capsys.readouterr().err
+    assert "data knows australian" in capsys.readouterr().err
 
 
 def test_data_sets_are_made_by_name(monkeypatch, capsys):

@@ -45,8 +45,9 @@ class SmoothedClassifierCV(SmoothedBase):
     candidates within one standard error of the best mean score the first is chosen, so
     their order is an order of preference. By default no smoothing comes first: labels
     are smoothed only if that is better by more than noise. A better likelihood must not
-    be paid for: a candidate is left out if its error, or its area under the
-    risk-coverage curve, is more than one standard error above that of the first.
+    be paid for with errors, or with confidence in them: a candidate is left out if its
+    area under the risk-coverage curve (AURC) is more than one standard error above that
+    of the first.
 
     Parameters
     ----------
@@ -76,8 +77,8 @@ class SmoothedClassifierCV(SmoothedBase):
     cv_results_ : dict of str to ndarray
         ``candidate``, the scores of each fold and their mean and standard deviation, as
         in `sklearn.model_selection.GridSearchCV`; ``standard_error``, that of the
-        difference from the best; the same of ``error`` and ``aurc``, if the score is
-        the log-likelihood; and ``does_harm``, whether a candidate is left out for them.
+        difference from the best; the same of ``aurc``, if the score is the
+        log-likelihood; and ``does_harm``, whether a candidate is left out for it.
     estimator_ : classifier
         The classifier, trained on all rows.
     smoother_ : StructuralSmoother or None
@@ -272,10 +273,8 @@ class _Work:
                 table = model.predict_proba(X)
                 own = table[np.arange(len(held)), coded]
                 logs = np.log(np.maximum(own, np.finfo(np.float64).eps))
-                wrong = table.argmax(axis=1) != coded
                 measures = {
                     "score": weights @ logs / weights.sum(),
-                    "error": weights @ wrong / weights.sum(),
                     "aurc": area_under_risk_coverage(coded, table),
                 }
             else:
