@@ -18,6 +18,20 @@ start = time.perf_counter()
 euclidean_mst(X)
 print(time.perf_counter() - start)
 """
+FIRST_FIT = """
+import time, warnings
+import numpy as np
+from structsmooth import StructuralSmoother
+warnings.simplefilter("ignore")
+draw = np.random.default_rng(0)
+y = draw.integers(0, 2, {n})
+X = draw.normal(size=({n}, {d})).astype(np.float32)
+X[:, 0] += y
+start = time.perf_counter()
+StructuralSmoother(random_state=0, n_jobs=2).fit(X, y)
+print(time.perf_counter() - start)
+"""
+FITS = ((5_000, 20), (100_000, 28), (1_000_000, 28))
 MEMORY = """
 from benchmarks.cases import blobs, table_cluster
 from structsmooth import euclidean_mst
@@ -83,6 +97,12 @@ def run():
         for name in ("cold", "cached"):
             spent = _run(FIRST_CALL, NUMBA_CACHE_DIR=cache)
             results[f"first call on (1 000, 16), {name}, seconds"] = spent
+    for n, d in FITS:
+        with tempfile.TemporaryDirectory() as cache:
+            for name in ("cold", "cached"):
+                spent = _run(FIRST_FIT.format(n=n, d=d), NUMBA_CACHE_DIR=cache)
+                rows = f"{n:,}".replace(",", " ")
+                results[f"fit of ({rows}, {d}), {name}, seconds"] = spent
     with tempfile.TemporaryDirectory() as cache, tempfile.TemporaryDirectory() as out:
         for name in ("cold", "cached"):
             results[f"demo, {name}, seconds"] = _demo(cache, f"{out}/demo")

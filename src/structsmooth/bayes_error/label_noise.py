@@ -15,8 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, log_softmax, logsumexp, softmax
-from scipy.stats import binom
+from scipy.special import bdtr, expit, log_softmax, logsumexp, softmax
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -106,7 +105,7 @@ def fit_cautiously(model: LabelNoise, evidence: F64, coded: I64) -> LabelNoise |
     first = max(FEWEST_SURE, int(LEAST_SURE * len(coded)))
     some = slice(first - 1, max(first, len(coded) // 2))
     n_rows, n_expected, n_found = n_rows[some], n_expected[some], n_found[some]
-    if not (binom.cdf(n_found, n_rows, n_expected / n_rows) < CLEARLY_LESS).any():
+    if not (bdtr(n_found, n_rows, n_expected / n_rows) < CLEARLY_LESS).any():
         return None
     share = ((n_found + 1.0) / (n_expected + 1.0)).min()
     rates = 1.0 - np.diag(model.changes)
