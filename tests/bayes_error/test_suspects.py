@@ -63,9 +63,11 @@ def test_probabilities_that_say_too_much_do_not_make_right_labels_wrong(rng):
     assert found.n_expected == pytest.approx(wrong.sum(), rel=0.5)
     assert sharp.n_expected > 3 * wrong.sum()
     assert len(found) < len(sharp)
-    # The order is that of the sharper model.
+    # The order is that of the sharper model, and equal rows have equal scores.
     order = np.argsort(-sharp.scores, kind="stable")
     assert (np.diff(found.scores[order]) <= 1e-12).all()
+    backwards = find_suspects(None, y[::-1], pred_probs=probabilities[::-1])
+    np.testing.assert_allclose(backwards.scores[::-1], found.scores, rtol=1e-9)
 
 
 def suspects_without_caution(y, probabilities):

@@ -35,6 +35,7 @@ MOST_HALVINGS = 8
 # wrong labels than expected if that happens by chance with less than this probability.
 LEAST_SURE, FEWEST_SURE = 0.02, 50
 CLEARLY_LESS = 0.01
+EQUALLY_SURE = 1e-9
 # Weights are drawn to 0, those of tails to 1, by normal distributions of variance 10.
 PENALTY = 0.1
 # Where small probabilities end and tiny ones begin, and where these end, as logarithms.
@@ -97,13 +98,15 @@ def fit_cautiously(model: LabelNoise, evidence: F64, coded: I64) -> LabelNoise |
     logs = model.log_probabilities(evidence)
     expected = _own_rates(_counts(_posterior(logs, model.changes, coded), coded))
     guessed = logs.argmax(axis=1)
-    second = np.partition(logs, -2, axis=1)[:, -2]
-    surest = np.argsort(second - logs.max(axis=1), kind="stable")
+    doubt = np.partition(logs, -2, axis=1)[:, -2] - logs.max(axis=1)
+    surest = np.argsort(doubt)
     n_rows = np.arange(1, len(coded) + 1)
     n_expected = np.cumsum(expected[guessed[surest]])
     n_found = np.cumsum((guessed != coded)[surest])
-    first = max(FEWEST_SURE, int(LEAST_SURE * len(coded)))
-    some = slice(first - 1, max(first, len(coded) // 2))
+    # Rows of which the model is equally sure belong together.
+    some = np.diff(doubt[surest], append=np.inf) > EQUALLY_SURE
+    some &= n_rows >= max(FEWEST_SURE, LEAST_SURE * len(coded))
+    some &= n_rows <= max(FEWEST_SURE, len(coded) / 2)
     n_rows, n_expected, n_found = n_rows[some], n_expected[some], n_found[some]
     if not (bdtr(n_found, n_rows, n_expected / n_rows) < CLEARLY_LESS).any():
         return None

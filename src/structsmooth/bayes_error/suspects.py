@@ -87,9 +87,9 @@ class Suspects:
     @property
     def n_expected(self) -> int:
         """About how many labels are wrong, listed or not, by the sum of the scores."""
-        return (
-            len(self) if self.scores is None else round(float(np.nansum(self.scores)))
-        )
+        if self.scores is None:
+            return len(self)
+        return round(float(np.nansum(self.scores)))
 
     def about_others(self) -> str:
         """Say that more labels are wrong than can be listed, or nothing if not so."""
@@ -239,9 +239,11 @@ def suspects_among(
     )
     log_odds, cautious, other = _judge(evidence)
     order = np.lexsort((np.arange(n), -log_odds))
-    # The order of the one with the scores of the other, which are right on the whole.
-    scores = np.empty(n)
-    scores[order] = np.sort(wrong_probability(cautious))[::-1]
+    scores = wrong_probability(log_odds)
+    if cautious is not None:  # its scores, in the order of the first; equal for equals
+        scores[order] = np.sort(wrong_probability(cautious))[::-1]
+        _, place = np.unique(log_odds, return_inverse=True)
+        scores = (np.bincount(place, scores) / np.bincount(place))[place]
     wrongly = np.cumsum(1.0 - scores[order]) / np.arange(1, n + 1)
     listed = np.flatnonzero(wrongly <= fdr)
     rows = order[: listed[-1] + 1 if len(listed) else 0]
@@ -285,10 +287,11 @@ def set_straight(
 
 def _judge(
     evidence: Evidence,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, NDArray[np.int64]]:
     """Return the log odds that labels are wrong, twice, and the likely other classes.
 
-    The first are those that rank best, the second those of a cautious model.
+    The first are those that rank best, the second those of a cautious model, if that
+    differs.
     """
     coded, n_classes = evidence.coded, evidence.n_classes
     n = len(coded)
@@ -301,13 +304,13 @@ def _judge(
     model = fit_label_noise(some, labels)
     cautious = fit_cautiously(model, some, labels)
     log_odds, other = np.empty(n), np.empty(n, dtype=np.int64)
-    careful = log_odds if cautious is None else np.empty(n)
+    careful = None if cautious is None else np.empty(n)
     size = max(1, BLOCK_CELLS // n_classes)
     for start in range(0, n, size):
         block = np.arange(start, min(n, start + size))
         given = evidence.of(block), coded[block]
         log_odds[block], other[block] = model.judge(*given)
-        if cautious is not None:
+        if cautious is not None and careful is not None:
             careful[block], _ = cautious.judge(*given)
     return log_odds, careful, other
 
