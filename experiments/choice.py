@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import warnings
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from structsmooth import SmoothedClassifierCV, StructuralSmoother, alpha_from_ep
 from structsmooth.classifier.measured import MeasuredRows
 from structsmooth.errors import StructsmoothWarning
 from structsmooth.metrics import area_under_risk_coverage, evaluate
-from structsmooth.metrics.preference import GUARDED, preferred
+from structsmooth.metrics.preference import preferred
 
 # The default candidates, by name and in their order.
 NAMES = ("none", "default", "auto", "uniform")
@@ -37,12 +36,12 @@ MEASURES = {
     "aurc": lambda p, y: area_under_risk_coverage(y, p),
 }
 N_FOLDS = 5
-RULES = {"the rule": GUARDED, "the likelihood alone": ()}
+RULES = {"the rule": True, "the likelihood alone": False}
 WORDS = {1: "better", 0: "", -1: "worse"}
 METRICS = {"error": "error, %", "nll": "NLL x 100", "aurc": "AURC, %"}
 
 
-def run(config: dict, results: Path, n_jobs: int = 1) -> None:  # noqa: ARG001 (see below)
+def run(config: dict, results: Path, n_jobs: int = 1) -> None:  # noqa: ARG001 (one at a time)
     """Train the missing runs, seed by seed, and one at a time whatever ``n_jobs``."""
     records = Records(results, {k: v for k, v in config.items() if k != "scale"})
     for seed in range(config["n_seeds"]):
@@ -114,7 +113,7 @@ def _choose(options, candidates, folds, seed: int, X, y, others):
         name: np.array(
             [model.cv_results_[f"split{n}_test_{name}"] for n in range(len(folds))]
         ).T
-        for name in ("score", *GUARDED)
+        for name in MEASURES
     }
     # The folds are not used for one candidate.
     outputs = [
@@ -191,12 +190,12 @@ def _summary(cases: list[tuple[str, str, list[dict]]]) -> str:
     """Return how often what was chosen, and how often it is clearly worse or better."""
     runs = [run for _, _, own in cases for run in own]
     lines = []
-    for rule, guarded in RULES.items():
-        counts = Counter(_chosen(run, guarded) for run in runs)
+    for rule, is_guarded in RULES.items():
+        counts = Counter(_chosen(run, is_guarded) for run in runs)
         lines.append([rule, *(str(counts[title]) for title in NAMES)])
         for reference in ("none", "uniform"):
             signs = [
-                tables.sign(*_pair(own, guarded, reference, metric), len(METRICS))
+                tables.sign(*_pair(own, is_guarded, reference, metric), len(METRICS))
                 for _, _, own in cases
                 for metric in METRICS
             ]
@@ -206,18 +205,18 @@ def _summary(cases: list[tuple[str, str, list[dict]]]) -> str:
     return tables.markdown(header, lines)
 
 
-def _chosen(run: dict, guarded: Sequence[str] = GUARDED) -> str:
-    """Return what cross-validation chooses if these measures are guarded."""
-    folds = {name: np.array(values) for name, values in run["folds"].items()}
-    others = {name: folds[name] for name in guarded}
+def _chosen(run: dict, is_guarded: bool = True) -> str:
+    """Return what cross-validation chooses."""
+    scores, aurc = (np.array(run["folds"][name]) for name in MEASURES)
     # Of five folds, one is held out for four that train.
-    return NAMES[preferred(-folds["score"], 1.0 / (N_FOLDS - 1), others).index]
+    ratio = 1.0 / (N_FOLDS - 1)
+    return NAMES[preferred(-scores, ratio, aurc if is_guarded else None).index]
 
 
 def _pair(
-    runs: list[dict], guarded: Sequence[str], reference: str, metric: str
+    runs: list[dict], is_guarded: bool, reference: str, metric: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    own = [run["metrics"][_chosen(run, guarded)][metric] for run in runs]
+    own = [run["metrics"][_chosen(run, is_guarded)][metric] for run in runs]
     other = [run["metrics"][reference][metric] for run in runs]
     return 100.0 * np.array(own), 100.0 * np.array(other)
 
@@ -229,11 +228,11 @@ def _lines(name: str, learner: str, runs: list[dict]) -> list[list[str]]:
     lines = []
     for metric, title in METRICS.items():
         cells = [
-            f"{_pair(runs, GUARDED, method, metric)[1].mean():.2f}" for method in NAMES
+            f"{_pair(runs, True, method, metric)[1].mean():.2f}" for method in NAMES
         ]
-        cells.append(f"{_pair(runs, GUARDED, 'none', metric)[0].mean():.2f}")
+        cells.append(f"{_pair(runs, True, 'none', metric)[0].mean():.2f}")
         for reference in ("none", "uniform"):
-            own, other = _pair(runs, GUARDED, reference, metric)
+            own, other = _pair(runs, True, reference, metric)
             word = WORDS[tables.sign(own, other, len(METRICS))]
             if word and tables.sign(own, other, len(METRICS), ratio):
                 word = f"**{word}**"

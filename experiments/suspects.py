@@ -137,6 +137,14 @@ def confusion_of(X: np.ndarray, y: np.ndarray) -> np.ndarray:
     )
 
 
+def changed(
+    X: np.ndarray, y: np.ndarray, share: float, seed: int, kind: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return `with_mistakes`, to similar classes by the confusion of a first model."""
+    confusion = confusion_of(X, y) if kind == "similar" else None
+    return with_mistakes(y, share, seed, kind, confusion)
+
+
 def _folds(seed: int) -> StratifiedKFold:
     return StratifiedKFold(5, shuffle=True, random_state=seed)
 
@@ -145,8 +153,7 @@ def _measure(
     config: dict, name: str, kind: str, share: float, seed: int, n_jobs: int
 ) -> dict:
     X, y = rows_of(config, name, seed)
-    confusion = confusion_of(X, y) if kind == "similar" else None
-    noisy, wrong = with_mistakes(y, share, seed, kind, confusion)
+    noisy, wrong = changed(X, y, share, seed, kind)
     metrics: dict = {"n_rows": len(y), "n_wrong": int(wrong.sum())}
     options = {"reducer": "none", "n_jobs": n_jobs}
 

@@ -14,7 +14,7 @@ from sklearn.metrics import average_precision_score
 
 from experiments import tables
 from experiments.records import read
-from experiments.suspects import confusion_of, rows_of, run_cases, with_mistakes
+from experiments.suspects import changed, rows_of, run_cases
 from structsmooth import euclidean_mst
 from structsmooth.bayes_error.evidence import NTH, PARTS, gather_evidence
 from structsmooth.bayes_error.label_noise import fit_label_noise
@@ -42,8 +42,7 @@ def _measure(
     config: dict, name: str, kind: str, share: float, seed: int, n_jobs: int
 ) -> dict:
     X, y = rows_of(config, name, seed)
-    confusion = confusion_of(X, y) if kind == "similar" else None
-    noisy, wrong = with_mistakes(y, share, seed, kind, confusion)
+    noisy, wrong = changed(X, y, share, seed, kind)
     n_classes = int(y.max()) + 1
     gathered = gather_evidence(X, noisy, n_classes, None, "auto", n_jobs)
     usual = gathered.of(np.arange(len(y)))

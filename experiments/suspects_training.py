@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 from experiments import tables
 from experiments.records import read
-from experiments.suspects import confusion_of, rows_of, run_cases, with_mistakes
+from experiments.suspects import changed, rows_of, run_cases
 from structsmooth import find_suspects
 from structsmooth.metrics import evaluate
 
@@ -37,8 +37,7 @@ def _measure(
     X, X_test, y, y_test = train_test_split(
         X, y, test_size=0.5, stratify=y, random_state=seed
     )
-    confusion = confusion_of(X, y) if kind == "similar" else None
-    noisy, wrong = with_mistakes(y, share, seed, kind, confusion)
+    noisy, wrong = changed(X, y, share, seed, kind)
     suspects = find_suspects(X, noisy, reducer="none", n_jobs=n_jobs)
     found: dict = {
         "n_train": len(y),

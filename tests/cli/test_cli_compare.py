@@ -8,6 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from structsmooth.cli import app
+from structsmooth.compare import choice
+from structsmooth.metrics.preference import preferred
 
 FAST = ["--seeds", "3", "--alpha", "0.1", "--beta", "auto"]
 
@@ -69,7 +71,7 @@ def hard(tmp_path, rng):
 
 def test_it_ends_with_a_decision_and_a_line_that_runs(hard, tmp_path, monkeypatch):
     # The decision must be to smooth, whatever that costs.
-    monkeypatch.setattr("structsmooth.compare.choice.GUARDED", ())
+    monkeypatch.setattr(choice, "preferred", lambda *given: preferred(*given[:2]))
     options = ["--label", "answer", "--alpha", "0.3", "--beta", "0.5", "--seeds", "3"]
     options += ["--classifier", "forest", "--clusters", "3"]
     result = run(hard, *options)
@@ -96,7 +98,7 @@ def test_it_ends_with_a_decision_and_a_line_that_runs(hard, tmp_path, monkeypatc
 
 def test_the_column_of_groups_is_no_feature_of_the_line_to_paste(hard, monkeypatch):
     # The decision must be to smooth, whatever that costs.
-    monkeypatch.setattr("structsmooth.compare.choice.GUARDED", ())
+    monkeypatch.setattr(choice, "preferred", lambda *given: preferred(*given[:2]))
     lines = hard.read_text().splitlines()
     grouped = [f"{line},{number // 5}" for number, line in enumerate(lines[1:])]
     hard.write_text("\n".join([lines[0] + ",who", *grouped]) + "\n")

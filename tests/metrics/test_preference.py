@@ -18,7 +18,7 @@ def test_the_error_adds_the_ratio_of_rows():
 
 @pytest.mark.parametrize(("lead", "expected"), [(0.07, 0), (0.08, 1)])
 def test_a_lead_counts_beyond_one_standard_error(lead, expected):
-    found = preferred(np.array([FLAT, AROUND - lead]), 0.25, {})
+    found = preferred(np.array([FLAT, AROUND - lead]), 0.25)
     assert (found.index, found.best) == (expected, 1)
     assert found.errors == pytest.approx([0.1 * np.sqrt(7 / 12), 0.0])
 
@@ -26,30 +26,27 @@ def test_a_lead_counts_beyond_one_standard_error(lead, expected):
 @pytest.mark.parametrize(("harm", "expected"), [(0.07, 1), (0.08, 0)])
 def test_harm_counts_beyond_one_standard_error(harm, expected):
     losses = np.array([FLAT, FLAT - 1.0])
-    guarded = {"error": np.array([FLAT, AROUND + harm])}
-    found = preferred(losses, 0.25, guarded)
+    found = preferred(losses, 0.25, np.array([FLAT, AROUND + harm]))
     assert found.index == expected
-    assert found.harms == [[], ["error"] if expected == 0 else []]
+    assert found.does_harm.tolist() == [False, expected == 0]
 
 
 def test_what_does_harm_is_not_the_best_that_others_are_compared_with():
     # The third has the lowest loss and does harm; the second is better than the first.
     losses = np.array([FLAT, FLAT - 1.0, FLAT - 2.0])
-    error = np.array([FLAT, FLAT, FLAT + 1.0])
-    aurc = np.array([FLAT, FLAT - 1.0, FLAT + 1.0])
-    found = preferred(losses, 0.25, {"error": error, "aurc": aurc})
+    found = preferred(losses, 0.25, np.array([FLAT, FLAT - 1.0, FLAT + 1.0]))
     assert (found.index, found.best) == (1, 1)
-    assert found.harms == [[], [], ["error", "aurc"]]
+    assert found.does_harm.tolist() == [False, False, True]
     # Nothing to guard: the lowest loss.
-    assert preferred(losses, 0.25, {}).index == 2
+    assert preferred(losses, 0.25).index == 2
 
 
 def test_the_first_is_always_left():
     losses = np.array([FLAT + 5.0, FLAT, FLAT])
-    error = np.array([FLAT, FLAT + 1.0, FLAT + 1.0])
-    assert preferred(losses, 0.25, {"error": error}).index == 0
+    guarded = np.array([FLAT, FLAT + 1.0, FLAT + 1.0])
+    assert preferred(losses, 0.25, guarded).index == 0
 
 
 def test_one_split_has_no_error():
-    assert preferred(np.array([[1.0], [0.9]]), 0.25, {}).index == 1
-    assert preferred(np.array([[1.0], [1.0]]), 0.25, {}).index == 0
+    assert preferred(np.array([[1.0], [0.9]]), 0.25).index == 1
+    assert preferred(np.array([[1.0], [1.0]]), 0.25).index == 0

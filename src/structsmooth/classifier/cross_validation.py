@@ -26,7 +26,7 @@ from structsmooth.classifier.measured import MeasuredRows
 from structsmooth.encode.table import is_table
 from structsmooth.errors import InvalidInputError, StructsmoothWarning
 from structsmooth.metrics import area_under_risk_coverage
-from structsmooth.metrics.preference import GUARDED, preferred
+from structsmooth.metrics.preference import preferred
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.strengths.epsilon import USUAL_EPSILON, alpha_from_epsilon
 from structsmooth.support.validation import (
@@ -155,19 +155,17 @@ class SmoothedClassifierCV(SmoothedBase):
         # One array for each measure, with a row for each candidate.
         values = {k: np.array([part[k] for part in found]).T for k in found[0]}
         ratio = float(np.mean([len(held) / len(kept) for kept, held in folds]))
-        guarded = {name: values[name] for name in GUARDED if name in values}
-        preference = preferred(-values["score"], ratio, guarded)
-        means = values["score"].mean(axis=1)
+        preference = preferred(-values["score"], ratio, values.get("aurc"))
+        means = {f"mean_test_{name}": v.mean(axis=1) for name, v in values.items()}
         self.best_index_ = preference.index
-        self.best_score_ = float(means[self.best_index_])
+        self.best_score_ = float(means["mean_test_score"][self.best_index_])
         self.best_smoother_ = candidates[self.best_index_]
         self.cv_results_ = {
             "candidate": np.array(candidates, dtype=object),
-            "mean_test_score": means,
+            **means,
             "std_test_score": values["score"].std(axis=1),
             "standard_error": preference.errors,
-            "does_harm": np.array([bool(names) for names in preference.harms]),
-            **{f"mean_test_{name}": v.mean(axis=1) for name, v in guarded.items()},
+            "does_harm": preference.does_harm,
             **{
                 f"split{number}_test_{name}": part
                 for name, parts in values.items()

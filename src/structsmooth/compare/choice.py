@@ -19,7 +19,7 @@ from sklearn.base import clone
 from structsmooth.compare.arms import DEFAULT, OUT_OF_FOLD, arms_of
 from structsmooth.compare.statistics import NAMES
 from structsmooth.errors import InvalidParameterError
-from structsmooth.metrics.preference import GUARDED, preferred
+from structsmooth.metrics.preference import preferred
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.strengths.epsilon import epsilon_from_alpha
 
@@ -130,24 +130,13 @@ def choose_method(result: Comparison) -> Choice:
         reason = f"There are too few seeds for a decision, {FEWEST_SEEDS} are needed."
         return Choice("none", None, False, "Do not smooth yet.", reason)
     ratio = np.mean([run["n_validation"] / run["n_train"] for run in result.chosen])
-    preference = preferred(
-        np.array(list(values.values())),
-        float(ratio),
-        {
-            guard: np.array([result.values(m, guard, rows="validation") for m in order])
-            for guard in GUARDED
-            if guard != criterion
-        },
-    )
+    aurc = np.array([result.values(m, "aurc", rows="validation") for m in order])
+    preference = preferred(np.array(list(values.values())), float(ratio), aurc)
     best, method = order[preference.best], order[preference.index]
     means = {m: f"{m} {_number(criterion, values[m].mean())}" for m in order}
     listed = ", ".join(means.values())
     lowest, chosen = ("no smoothing" if m == "none" else m for m in (best, method))
-    harmful = {
-        m: " and ".join(NAMES[name] for name in names)
-        for m, names in zip(order, preference.harms, strict=True)
-        if names
-    }
+    harmful = [order[i] for i in np.flatnonzero(preference.does_harm)]
     why = f"{lowest} has the lowest {name} on validation rows"
     if harmful:
         why += " of all methods that do no harm"
@@ -160,7 +149,7 @@ def choose_method(result: Comparison) -> Choice:
         out_of_fold,
         _headline(result, method, smoother),
         f"{why[0].upper()}{why[1:]} (means over {result.n_seeds} seeds: {listed})."
-        + _about_harm(harmful)
+        + (f" Left out for a higher AURC: {', '.join(harmful)}." if harmful else "")
         + _about_temperature(result, method),
         result.description["settings"].get("suspects", "keep"),
     )
@@ -215,14 +204,6 @@ def _headline(
     if OUT_OF_FOLD in method.split("+"):
         return f"Smooth by the outputs of a first model ({method})."
     return f"Smooth, with the option {method}."
-
-
-def _about_harm(harmful: dict[str, str]) -> str:
-    """Return which methods were left out, and for what."""
-    if not harmful:
-        return ""
-    listed = ", ".join(f"{method} ({what})" for method, what in harmful.items())
-    return f" Left out, because clearly worse than no smoothing there: {listed}."
 
 
 def _about_temperature(result: Comparison, method: str) -> str:

@@ -1,22 +1,17 @@
 """Which of several ways to train is preferred, by losses over folds or splits.
 
 The first way is the reference, because it costs nothing. Another is left out if it does
-harm: if in a guarded loss it is more than one standard error behind the reference. Of
+harm: if its guarded loss is more than one standard error above the reference's. Of
 the rest, the first within one standard error of the lowest mean loss is preferred, so
 that their order is an order of preference.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-
-# What must not be the price of a better likelihood. AURC grows with the errors, and
-# with their confidence, so one number guards both.
-GUARDED = ("aurc",)
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,20 +26,20 @@ class Preference:
         The way with the lowest mean loss of those that do no harm.
     errors : ndarray of shape (ways,)
         Standard errors of the differences from the loss of the best.
-    harms : list of list of str
-        For each way, the guarded losses for which it is left out.
+    does_harm : ndarray of shape (ways,)
+        Which ways are left out.
     """
 
     index: int
     best: int
     errors: NDArray[np.float64]
-    harms: list[list[str]]
+    does_harm: NDArray[np.bool_]
 
 
 def preferred(
     losses: NDArray[np.float64],
     test_ratio: float,
-    guarded: Mapping[str, NDArray[np.float64]],
+    guarded: NDArray[np.float64] | None = None,
 ) -> Preference:
     """Return the first way that does no harm and is about as good as the best.
 
@@ -54,19 +49,19 @@ def preferred(
         Lower is better.
     test_ratio : float
         Number of held-out rows for each training row of a fold.
-    guarded : mapping of str to ndarray of shape (ways, folds)
-        Other losses, by name.
+    guarded : ndarray of shape (ways, folds), optional
+        Another loss, which must not be the price. AURC grows with the errors and with
+        the confidence in them, so that it guards both.
     """
-    harms: list[list[str]] = [[] for _ in losses]
-    for name, values in guarded.items():
-        behind = values - values[0]
-        for way in np.flatnonzero(behind.mean(axis=1) > _errors(behind, test_ratio)):
-            harms[way].append(name)
-    means = np.where([not names for names in harms], losses.mean(axis=1), np.inf)
+    does_harm = np.zeros(len(losses), dtype=bool)
+    if guarded is not None:
+        behind = guarded - guarded[0]
+        does_harm = behind.mean(axis=1) > _errors(behind, test_ratio)
+    means = np.where(does_harm, np.inf, losses.mean(axis=1))
     best = int(means.argmin())
     errors = _errors(losses - losses[best], test_ratio)
     index = int(np.argmax(means - means[best] <= errors))
-    return Preference(index, best, errors, harms)
+    return Preference(index, best, errors, does_harm)
 
 
 def corrected_error(difference: NDArray[np.float64], test_ratio: float) -> float:
