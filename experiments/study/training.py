@@ -14,8 +14,11 @@ from experiments.study.residual import ResidualNetwork
 from structsmooth.metrics import evaluate
 from structsmooth.torch import structural_cross_entropy
 
-# Number of rows that are predicted at a time.
-ROWS = 1000
+# Number of rows that are predicted at a time: what they become in a network of images
+# still fits into the cache.
+ROWS = 250
+# Number of images whose patches decide how to whiten all.
+LOOKED_AT = 1000
 # The share of one cycle in which the learning rate rises.
 RISE = 0.25
 
@@ -157,7 +160,7 @@ def train(
     torch.manual_seed(seed)
     network = build().to(inputs.device)
     if isinstance(network, ResidualNetwork):
-        network.look_at(inputs(X[:ROWS]))
+        network.look_at(inputs(X[:LOOKED_AT]))
     order = torch.Generator().manual_seed(seed)
     draw = np.random.default_rng(seed)
     labels = torch.from_numpy(np.asarray(y, dtype=np.int64)).to(inputs.device)
