@@ -324,24 +324,51 @@ def test_neighbors_equal_scikit_learn(rng, n, d, k, n_jobs):
     np.testing.assert_allclose(near.distances, distances, rtol=1e-7)
 
 
+def assert_nearest(X, k, indices, squared, step=11):
+    """Compare with all distances, taken feature by feature, as the rule says."""
+    n, d = X.shape
+    for i in range(0, n, step):
+        total = np.zeros(n)
+        for feature in range(d):
+            difference = X[:, feature].astype(float) - float(X[i, feature])
+            total += difference * difference
+        order = np.lexsort((np.arange(n), total))
+        order = order[order != i][:k]
+        assert indices[i].tolist() == order.tolist()
+        assert squared[i].tolist() == total[order].tolist()
+
+
+# Rows up to which all are compared, and up to which inner products are taken.
+WAYS = {"lists": (0, 0), "products": (0, 10**9), "brute": (10**9, 0)}
+
+
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_neighbors_of_equal_distance_come_in_order_of_rows(
-    rng, monkeypatch, kind, dtype
+    rng, monkeypatch, kind, dtype, way
 ):
-    monkeypatch.setattr("structsmooth.tree.neighbors.BRUTE_ROWS", 0)
-    monkeypatch.setattr("structsmooth.tree.neighbors.is_compiled", lambda _: True)
+    search_by(monkeypatch, way)
     X = draw(rng, 300, 4, kind).astype(dtype)
-    indices, squared = find_neighbors(X, 4, 2)
-    for i in range(0, 300, 11):
-        total = np.zeros(300)
-        for feature in range(4):  # feature by feature, as the rule says
-            difference = X[:, feature].astype(float) - float(X[i, feature])
-            total += difference * difference
-        order = np.lexsort((np.arange(300), total))
-        order = order[order != i][:4]
-        assert indices[i].tolist() == order.tolist()
-        assert squared[i].tolist() == total[order].tolist()
+    assert_nearest(X, 4, *find_neighbors(X, 4, 2))
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("k", [1, 10, 60])
+@pytest.mark.parametrize(
+    ("values", "d"), [(1, 2), (2, 3), (2, 12), (2, 40), (10, 2), (10, 4), (1000, 1)]
+)
+def test_neighbors_of_discrete_rows(rng, monkeypatch, values, d, k, way):
+    """Many equal rows, many equally near ones, and groups larger than a list."""
+    search_by(monkeypatch, way)
+    X = rng.integers(0, values, size=(900, d)) * 1.0
+    assert_nearest(X, k, *find_neighbors(X, k, 2))
+
+
+def search_by(monkeypatch, way):
+    neighbors = "structsmooth.tree.neighbors"
+    monkeypatch.setattr(f"{neighbors}.CROSSOVERS", ((np.inf, *WAYS[way]),))
+    monkeypatch.setattr(f"{neighbors}.is_compiled", lambda _: True)
 
 
 @pytest.mark.parametrize("k", [0, 5, 1.5])

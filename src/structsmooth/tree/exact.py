@@ -33,6 +33,36 @@ def squared_distance(X: NDArray[Any], i: int, j: int) -> float:
 
 
 @kernel
+def squared_distances(
+    X: NDArray[Any], i: int, others: Any, count: int, squared: F64
+) -> None:
+    """Write the squared distances of a row to the first of some others.
+
+    Four at a time: each sum has to wait for itself, but not for the other three.
+    """
+    for start in range(0, count, 4):
+        last = count - 1
+        a, b = others[start], others[min(start + 1, last)]
+        c, d = others[min(start + 2, last)], others[min(start + 3, last)]
+        to_a = to_b = to_c = to_d = 0.0
+        for feature in range(X.shape[1]):
+            value = np.float64(X[i, feature])
+            difference = value - np.float64(X[a, feature])
+            to_a += difference * difference
+            difference = value - np.float64(X[b, feature])
+            to_b += difference * difference
+            difference = value - np.float64(X[c, feature])
+            to_c += difference * difference
+            difference = value - np.float64(X[d, feature])
+            to_d += difference * difference
+        # In this order, so that the last one is not overwritten by what stands for it.
+        squared[min(start + 3, last)] = to_d
+        squared[min(start + 2, last)] = to_c
+        squared[min(start + 1, last)] = to_b
+        squared[start] = to_a
+
+
+@kernel
 def precedes(
     squared: float, a: int, b: int, other_squared: float, c: int, d: int
 ) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.support.jit import kernel
-from structsmooth.tree.exact import F64, I32, I64, Floats, squared_distance
+from structsmooth.tree.exact import F64, I32, I64, Floats, squared_distances
 from structsmooth.tree.kdtree import (
     KDTree,
     any_within,
@@ -384,28 +384,50 @@ def _merge_lists(lists: Lists, others: Lists) -> None:
 @kernel
 def _refine(points: ListedPoints, limit: Floats, begin: int, stop: int) -> None:
     """Sort the lists of some places by exact distances, and bound what is beyond."""
-    source, error = points.source, points.error
+    X, source, error = points.X, points.source, points.error
     place, squared = points.place, points.squared
     certain = 1.0 - error.relative
     for i in range(begin, stop):
         reach = np.sqrt(np.float64(limit[i]) * certain) * certain - error.slack[i]
         points.beyond[i] = (max(reach, 0.0) / error.scale) ** 2 * (1.0 - 1e-12)
-        for slot in range(squared.shape[1]):
-            neighbor = place[i, slot]
-            if neighbor < 0:
-                break
-            value = squared_distance(points.X, i, neighbor)
-            to = slot
-            # Edges that share a point compare by their other ends if equally long.
-            while to > 0 and (
-                value < squared[i, to - 1]
-                or (
-                    value == squared[i, to - 1]
-                    and source[neighbor] < source[place[i, to - 1]]
-                )
-            ):
-                squared[i, to] = squared[i, to - 1]
-                place[i, to] = place[i, to - 1]
-                to -= 1
-            squared[i, to] = value
-            place[i, to] = neighbor
+        count = 0
+        while count < squared.shape[1] and place[i, count] >= 0:
+            count += 1
+        squared_distances(X, i, place[i], count, squared[i])
+        for slot in range(count):
+            neighbor, value = place[i, slot], squared[i, slot]
+            put_in_order(place, squared, source, i, neighbor, value, slot)
+
+
+# Arrays one by one: to pass all of them in a tuple would cost more than the work.
+@kernel
+def put_in_order(
+    place: I32, squared: F64, source: I64, at: int, neighbor: int, value: float, to: int
+) -> None:
+    """Enter a neighbor into an ordered list that ends before ``to``."""
+    while to > 0 and comes_before(place, squared, source, at, neighbor, value, to - 1):
+        squared[at, to] = squared[at, to - 1]
+        place[at, to] = place[at, to - 1]
+        to -= 1
+    squared[at, to] = value
+    place[at, to] = neighbor
+
+
+@kernel
+def comes_before(
+    place: I32,
+    squared: F64,
+    source: I64,
+    at: int,
+    neighbor: int,
+    value: float,
+    slot: int,
+) -> bool:
+    """Whether a neighbor comes before what is in a slot of a list.
+
+    Edges that share a point compare by their other ends if equally long.
+    """
+    other = squared[at, slot]
+    return value < other or (
+        value == other and source[neighbor] < source[place[at, slot]]
+    )

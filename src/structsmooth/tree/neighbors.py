@@ -2,51 +2,256 @@
 
 The lists have a few places to spare. A row's list is certain if its k-th exact distance
 is below the bound on everything not in the list. The other rows, those with many
-equally near neighbors, are compared with all rows.
+equally near neighbors, are searched for once more among all that can be as near. Equal
+rows have the same neighbors, so only distinct rows are searched for.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.support.jit import is_compiled, kernel
 from structsmooth.tree.algorithms import COMPILE_SECONDS, prim_seconds
-from structsmooth.tree.exact import F64, I64
-from structsmooth.tree.neighbor_lists import in_threads, list_neighbors, search_pairs
-from structsmooth.tree.simd import STRIP, as_strips, squared_to_all
+from structsmooth.tree.duplicates import first_of_equal
+from structsmooth.tree.exact import F64, I64, Floats, squared_distance
+from structsmooth.tree.kdtree import box_distance, widest_leaf
+from structsmooth.tree.neighbor_lists import (
+    STACK,
+    ListedPoints,
+    comes_before,
+    in_threads,
+    list_neighbors,
+    put_in_order,
+    search_pairs,
+)
+from structsmooth.tree.neighbors_gram import choose_nearest, neighbors_by_products
+from structsmooth.tree.simd import (
+    PANEL,
+    ROWS,
+    STRIP,
+    as_strips,
+    lowest_bit,
+    squared_to_all,
+    tile_below,
+)
 
-# Below this many rows, or until the fast search pays for its compilation, compare all.
-BRUTE_ROWS = 700
+# Features up to; rows up to which comparing all is fastest; rows up to which inner
+# products are. Beyond, lists.
+CROSSOVERS = ((24, 400, 0), (96, 150, 1000), (np.inf, 80, 2000))
 SPARE = 3
+
+
+class Groups(NamedTuple):
+    """The rows in groups of equal ones."""
+
+    group: I64  # (n,): the number of each row's group
+    members: I64  # (n,): the rows of one group after the other, ascending in each
+    start: I64  # (groups + 1,): where each group begins
 
 
 def find_neighbors(X: NDArray[Any], k: int, n_threads: int) -> tuple[I64, F64]:
     """Return row numbers and squared distances of the k nearest of each row."""
-    n = len(X)
-    indices = np.empty((n, k), dtype=np.int64)
-    squared = np.empty((n, k))
-    uncertain = np.arange(n)
-    seconds = 2.0 * prim_seconds(n, X.shape[1])  # Prim compares each pair once
-    if n > BRUTE_ROWS and (
-        is_compiled(search_pairs) or seconds > COMPILE_SECONDS["boruvka"]
-    ):
-        n_listed = min(n - 1, k + SPARE)
-        points = list_neighbors(X, n_listed, n_threads)
-        source, found = points.source, points.squared[:, :k]
-        indices[source] = source[points.place[:n, :k]]
-        squared[source] = found
-        is_certain = (found[:, k - 1] < points.beyond) | (n_listed == n - 1)
-        uncertain = np.sort(source[~is_certain])
-    strips = as_strips(X)
-    parts = np.array_split(uncertain, n_threads)
+    n, d = X.shape
+    indices, squared = np.empty((n, k), np.int64), np.full((n, k), np.inf)
+    way = _fastest_way(n, d)
+    if way == "products":
+        neighbors_by_products(X, indices, squared)
+    elif way == "brute":
+        strips = as_strips(X)
+        parts = np.array_split(np.arange(n), n_threads)
+        in_threads(
+            n_threads,
+            lambda number: _compare_with_all(strips, parts[number], indices, squared),
+        )
+    else:
+        first = first_of_equal(X)
+        if np.array_equal(first, np.arange(n)):
+            _list_all(X, indices, squared, n_threads)
+        else:
+            _search_distinct(X, first, indices, squared, n_threads)
+    return indices, squared
+
+
+def _search_distinct(
+    X: NDArray[Any], first: I64, indices: I64, squared: F64, n_threads: int
+) -> None:
+    """Fill in the neighbors of all rows from those of the distinct ones."""
+    n, k = indices.shape
+    distinct = np.flatnonzero(first == np.arange(n))
+    near, near_squared = np.empty((1, 0), np.int64), np.empty((1, 0))
+    if len(distinct) > 1:
+        few = min(k, len(distinct) - 1)
+        near, near_squared = find_neighbors(X[distinct], few, n_threads)
+    group = np.searchsorted(distinct, first)
+    members = np.argsort(group, kind="stable")
+    groups = Groups(
+        group, members, np.searchsorted(group[members], np.arange(len(distinct) + 1))
+    )
+    cuts = [n * number // n_threads for number in range(n_threads + 1)]
     in_threads(
         n_threads,
-        lambda number: _compare_with_all(strips, parts[number], indices, squared),
+        lambda number: _gather(
+            groups,
+            near,
+            near_squared,
+            indices,
+            squared,
+            cuts[number],
+            cuts[number + 1],
+        ),
     )
-    return indices, squared
+
+
+def _fastest_way(n: int, d: int) -> str:
+    """Return how to search, unless compiling it costs more than it saves."""
+    _, brute_rows, product_rows = next(row for row in CROSSOVERS if d <= row[0])
+    if n <= brute_rows:
+        return "brute"
+    way = "products" if n <= product_rows else "lists"
+    kernel_of = {"products": choose_nearest, "lists": search_pairs}
+    compiling = COMPILE_SECONDS["prim_gram" if way == "products" else "boruvka"]
+    seconds = 2.0 * prim_seconds(n, d)  # Prim compares each pair once
+    return way if is_compiled(kernel_of[way]) or seconds > compiling else "brute"
+
+
+def _list_all(X: NDArray[Any], indices: I64, squared: F64, n_threads: int) -> None:
+    """Fill in the neighbors from lists, and search again where these leave doubt."""
+    n, k = indices.shape
+    points = list_neighbors(X, min(n - 1, k + SPARE), n_threads)
+    is_certain = points.squared[:, k - 1] < points.beyond
+    if points.squared.shape[1] < n - 1 and not is_certain.all():
+        limit = _limits(points, k, is_certain)
+        in_threads(
+            n_threads, lambda number: _search_again(points, limit, number, n_threads)
+        )
+    source = points.source
+    indices[source] = source[points.place[:n, :k]]
+    squared[source] = points.squared[:, :k]
+
+
+def _limits(points: ListedPoints, k: int, is_certain: NDArray[np.bool_]) -> Floats:
+    """Return what distances in the tree are below if they can be the k-th or less.
+
+    Rows that are certain have no such distance.
+    """
+    error, kind = points.error, points.tree.rows.dtype
+    certain = 1.0 - error.relative
+    reach = np.sqrt(points.squared[:, k - 1]) * error.scale + error.slack
+    limit = np.full(len(points.tree.rows), -np.inf, kind)
+    largest = ((reach / certain) ** 2 / certain**2 * (1.0 + 1e-6)).astype(kind)
+    limit[: len(reach)] = np.where(is_certain, -np.inf, np.nextafter(largest, np.inf))
+    return limit
+
+
+@kernel
+def _search_again(points: ListedPoints, limit: Floats, first: int, step: int) -> None:
+    """List the nearest rows of the places that have a limit, in their order.
+
+    Only those in leaf number first, first + step, ...
+    """
+    tree, X = points.tree, points.X
+    place, squared, source = points.place, points.squared, points.source
+    n, last = len(squared), squared.shape[1] - 1
+    d, kind = tree.rows.shape[1], tree.rows.dtype
+    n_nodes = len(tree.start)
+    first_leaf = n_nodes // 2
+    out = np.empty(ROWS * PANEL, kind)
+    no_limit = np.empty(PANEL, kind)
+    for j in range(PANEL):
+        no_limit[j] = -np.inf
+    most = widest_leaf(tree) * PANEL
+    # The places of a leaf that have a limit, one after the other.
+    who = np.empty(most, np.int64)
+    rows = np.empty((most, d), kind)
+    row_limit = np.empty(most, kind)
+    stack = np.empty(STACK, np.int64)
+    for leaf in range(first_leaf + first, n_nodes, step):
+        largest, n_rows = no_limit[0], 0
+        for i in range(tree.start[leaf] * PANEL, min(tree.end[leaf] * PANEL, n)):
+            if limit[i] < 0.0:
+                continue
+            largest = max(largest, limit[i])
+            who[n_rows], row_limit[n_rows] = i, limit[i]
+            for feature in range(d):
+                rows[n_rows, feature] = tree.rows[i, feature]
+            for slot in range(last + 1):
+                squared[i, slot] = np.inf
+            n_rows += 1
+        for i in range(n_rows, min(n_rows + ROWS, most)):
+            row_limit[i] = -np.inf  # the last tile may be wider
+        low, high = tree.low[leaf], tree.high[leaf]
+        stack[0] = 0
+        depth = 1 if n_rows > 0 else 0
+        while depth > 0:
+            depth -= 1
+            node = stack[depth]
+            if box_distance(low, high, tree, node) >= largest:
+                continue
+            if node < first_leaf:
+                stack[depth] = 2 * node + 2
+                stack[depth + 1] = 2 * node + 1
+                depth += 2
+                continue
+            for panel in range(tree.start[node], tree.end[node]):
+                for row in range(0, n_rows, ROWS):
+                    mask = tile_below(
+                        rows, row, tree.panels, panel, row_limit, no_limit, 0, out
+                    )
+                    while mask != 0:
+                        bit = lowest_bit(mask)
+                        mask &= mask - np.uint64(1)
+                        i, j = who[row + bit // PANEL], panel * PANEL + bit % PANEL
+                        if i == j:
+                            continue
+                        value = squared_distance(X, i, j)
+                        if comes_before(place, squared, source, i, j, value, last):
+                            put_in_order(place, squared, source, i, j, value, last)
+
+
+@kernel
+def _gather(
+    groups: Groups,
+    near: I64,
+    near_squared: F64,
+    indices: I64,
+    squared: F64,
+    begin: int,
+    stop: int,
+) -> None:
+    """Fill in the neighbors of some rows: their equals, and those of near groups.
+
+    A group may be as far as the last of the neighbors; then the rows decide.
+    """
+    group, members, start = groups
+    k = indices.shape[1]
+    for row in range(begin, stop):
+        own = group[row]
+        filled = 0
+        for number in range(-1, near.shape[1]):
+            at = own if number < 0 else near[own, number]
+            value = 0.0 if number < 0 else near_squared[own, number]
+            if filled == k and value > squared[row, k - 1]:
+                break
+            for place in range(start[at], start[at + 1]):
+                other = members[place]
+                if other == row:
+                    continue
+                if filled == k and other > indices[row, k - 1]:
+                    break
+                slot = min(filled, k - 1)
+                squared[row, slot] = value
+                while (
+                    slot > 0
+                    and squared[row, slot - 1] == value
+                    and indices[row, slot - 1] > other
+                ):
+                    indices[row, slot] = indices[row, slot - 1]
+                    slot -= 1
+                indices[row, slot] = other
+                filled = min(filled + 1, k)
 
 
 @kernel
@@ -60,7 +265,6 @@ def _compare_with_all(strips: F64, rows: I64, indices: I64, squared: F64) -> Non
         for feature in range(n_features):
             point[feature] = strips[row // STRIP, feature, row % STRIP]
         squared_to_all(strips, point, distance)
-        squared[row] = np.inf
         for other in range(n):
             if other == row or distance[other] >= squared[row, k - 1]:
                 continue  # of equally near ones the lower row, met first, stays

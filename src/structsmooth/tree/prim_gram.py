@@ -40,21 +40,35 @@ class Links(NamedTuple):
     exact_to: I32  # and the row of the tree that it was computed for
 
 
-def prim_gram(X: NDArray[Any]) -> Edges:
-    """Return the tree's edges in the order in which they are found."""
+class Factors(NamedTuple):
+    """What inner products are made of, and how far distances from them can be off."""
+
+    points: F32  # the float32 copy
+    norms: F32  # squared lengths of its rows
+    rho: np.float32
+    margin: F32  # of each row, 2 kappa
+
+
+def factors_of(X: NDArray[Any]) -> Factors:
+    """Return the float32 copy of X with the bounds of the module's formula."""
     points, error = round_points(X, rotate=False)
     norms = np.einsum("ij,ij->i", points, points, dtype=np.float64)
     # An inner product is off by at most d roundings of |a| |b|, a norm by one.
     absolute = 4.0 * (X.shape[1] + 10) * 2.0**-24 * float(norms.max())
     kappa = error.slack**2 * (1.0 + 1.0 / TRADE) + absolute
     # A hundredth more, for the rounding of the comparisons themselves.
-    return grow_tree(
-        X,
-        points @ points.T,
-        norms.astype(np.float32),
-        np.float32(1.01 * (4.0 * error.relative + TRADE)),
-        (1.01 * 2.0 * kappa).astype(np.float32),
+    return Factors(
+        points=points,
+        norms=norms.astype(np.float32),
+        rho=np.float32(1.01 * (4.0 * error.relative + TRADE)),
+        margin=(1.01 * 2.0 * kappa).astype(np.float32),
     )
+
+
+def prim_gram(X: NDArray[Any]) -> Edges:
+    """Return the tree's edges in the order in which they are found."""
+    points, norms, rho, margin = factors_of(X)
+    return grow_tree(X, points @ points.T, norms, rho, margin)
 
 
 @kernel
@@ -80,7 +94,7 @@ def grow_tree(
         norm = norms[newest]
         norms[newest] = _INFINITY
         links.squared[newest] = _INFINITY
-        _distances(products[newest], norms, norm, squared)
+        distances_from_products(products[newest], norms, norm, squared)
         if step > 0 and _count_close(squared, links.squared, rho, margin) > 0:
             _decide_close_calls(X, newest, squared, links, rho, margin)
         _take_nearer(squared, np.int32(newest), links.squared, links.to)
@@ -148,7 +162,10 @@ def _first_in_order(
 # Functions of their own, on one-dimensional arrays, so that the compiler vectorizes
 # them.
 @kernel
-def _distances(products: F32, norms: F32, norm: np.float32, squared: F32) -> None:
+def distances_from_products(
+    products: F32, norms: F32, norm: np.float32, squared: F32
+) -> None:
+    """Write squared distances of a row to all, given its products with them."""
     for j in range(squared.shape[0]):
         value = (norm + norms[j]) - (products[j] + products[j])
         squared[j] = value if value > _ZERO else _ZERO
