@@ -13,9 +13,15 @@ from structsmooth.tree.algorithms import choose_algorithm
 from structsmooth.tree.boruvka import boruvka
 from structsmooth.tree.prim import prim
 from structsmooth.tree.prim_gram import prim_gram
+from structsmooth.tree.prim_rounded import prim_rounded
 
-ALGORITHMS = {"prim": prim, "prim_gram": prim_gram, "boruvka": boruvka}
-ROWS = (100, 200, 400, 600, 800, 1000, 1500, 2000, 3000)
+ALGORITHMS = {
+    "prim": prim,
+    "prim_rounded": prim_rounded,
+    "prim_gram": prim_gram,
+    "boruvka": boruvka,
+}
+ROWS = (100, 200, 400, 600, 800, 1000, 1500, 2000, 3000, 5000)
 FEATURES = (2, 4, 8, 16, 32, 48, 64, 96, 128, 256, 512)
 
 

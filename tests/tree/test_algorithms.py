@@ -17,6 +17,7 @@ from structsmooth.tree import (
     minimum_spanning_tree,
     neighbor_lists,
     prim_gram,
+    prim_rounded,
 )
 from structsmooth.tree.algorithms import choose_algorithm, prim_seconds
 from structsmooth.tree.duplicates import first_of_equal
@@ -135,7 +136,14 @@ def without_float32(X):
         return boruvka.boruvka(X, n_threads=2)
 
 
+def never_giving_up(X):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prim_rounded, "CLOSE_CALLS", 10**12)
+        return prim_rounded.prim_rounded(X)
+
+
 ALGORITHMS = {
+    "float32": with_distinct(never_giving_up),
     "Gram matrix": with_distinct(prim_gram.prim_gram),
     "Boruvka": with_distinct(boruvka.boruvka),
     "short lists": with_settings(1, 1, 1),
@@ -147,8 +155,8 @@ SETS_PER_CHUNK = 64
 
 
 @pytest.mark.parametrize("chunk", range(8))
-def test_3072_random_cases_give_the_tree_of_exact_prim(chunk):
-    """512 data sets, six algorithms and settings each."""
+def test_3584_random_cases_give_the_tree_of_exact_prim(chunk):
+    """512 data sets, seven algorithms and settings each."""
     generator = np.random.default_rng(chunk)
     for number in range(SETS_PER_CHUNK):
         n = int(generator.choice([2, 3, 5, 15, 16, 17, 33, 64, 65, 130, 400, 900]))
@@ -176,7 +184,7 @@ def test_exact_prim_equals_kruskal_over_all_pairs(seed):
 def test_large_trees_equal_an_independent_prim(rng, n, d):
     X = rng.normal(size=(n, d)).astype(np.float32)
     edges, lengths = prim(X)
-    for build in (boruvka.boruvka, prim_gram.prim_gram):
+    for build in (boruvka.boruvka, prim_gram.prim_gram, prim_rounded.prim_rounded):
         got, squared = as_tree(build(X))
         assert np.array_equal(got, edges)
         np.testing.assert_allclose(np.sqrt(squared), lengths, rtol=1e-14)
@@ -215,6 +223,21 @@ def test_float32_is_given_up_where_it_tells_nothing_apart(
     assert used == expected
 
 
+@pytest.mark.parametrize("kind", ["binary", "ulps apart"])
+def test_prim_on_float32_is_given_up_where_close_calls_are_the_rule(rng, kind):
+    X = draw(rng, 1500, 28, kind)
+    X = X[np.unique(first_of_equal(X))]
+    assert prim_rounded.prim_rounded(X) is None
+    assert prim_rounded.prim_rounded(draw(rng, 1500, 28, "normal")) is not None
+
+
+def test_one_distant_row_does_not_make_close_calls_of_all_others(rng):
+    X = rng.normal(size=(1000, 10))
+    X[3] *= 1e6
+    got, _ = as_tree(prim_rounded.prim_rounded(X))
+    assert np.array_equal(got, exact_tree(X)[0])
+
+
 @pytest.fixture
 def all_compiled(monkeypatch):
     """Let the crossovers alone decide, whatever is in the cache."""
@@ -237,6 +260,7 @@ def test_the_public_function_uses_every_algorithm(rng, monkeypatch):
         (algorithms, "prim"),
         (boruvka, "boruvka"),
         (prim_gram, "prim_gram"),
+        (prim_rounded, "prim_rounded"),
     ):
         real = getattr(module, name)
 
@@ -245,23 +269,42 @@ def test_the_public_function_uses_every_algorithm(rng, monkeypatch):
             return _real(*arguments)
 
         monkeypatch.setattr(module, name, watched)
-    for n, d in ((100, 3), (2600, 3), (300, 60)):
+    for n, d in ((100, 3), (2600, 3), (300, 200), (500, 10)):
         X = rng.normal(size=(n, d))
         assert np.array_equal(euclidean_mst(X).edges, exact_tree(X)[0])
-    assert used == ["prim", "boruvka", "prim_gram"]
+    assert used == ["prim", "boruvka", "prim_gram", "prim_rounded"]
+
+
+@pytest.mark.usefixtures("all_compiled")
+@pytest.mark.parametrize(("n", "instead"), [(1900, "prim"), (2100, "boruvka")])
+def test_what_is_given_up_is_done_by_another_algorithm(rng, monkeypatch, n, instead):
+    used = []
+    for module, name in ((algorithms, "prim"), (boruvka, "boruvka")):
+        real = getattr(module, name)
+
+        def watched(*arguments, _real=real, _name=name):
+            used.append(_name)
+            return _real(*arguments)
+
+        monkeypatch.setattr(module, name, watched)
+    monkeypatch.setattr(prim_rounded, "CLOSE_CALLS", 0)
+    X = np.unique(rng.integers(0, 2, size=(n, 30)) * 1.0, axis=0)
+    assert np.array_equal(euclidean_mst(X).edges, exact_tree(X)[0])
+    assert used == [instead]
 
 
 @pytest.mark.parametrize(
     ("n", "d", "expected"),
     [
         (1, 1, "prim"),
-        (2500, 6, "prim"),
-        (2501, 6, "boruvka"),
-        (1000, 40, "prim"),
-        (1001, 40, "boruvka"),
-        (200, 41, "prim"),
-        (1300, 96, "prim_gram"),
-        (1301, 96, "boruvka"),
+        (900, 3, "prim"),
+        (901, 3, "prim_rounded"),
+        (2501, 3, "boruvka"),
+        (6000, 24, "prim_rounded"),
+        (6001, 24, "boruvka"),
+        (150, 96, "prim"),
+        (151, 96, "prim_rounded"),
+        (4001, 96, "boruvka"),
         (780, 256, "prim_gram"),
         (3000, 1000, "prim_gram"),
         (10**6, 2, "boruvka"),
@@ -273,11 +316,25 @@ def test_the_table_of_crossovers(n, d, expected):
 
 def test_small_work_does_not_wait_for_compilation(monkeypatch):
     monkeypatch.setattr(algorithms, "is_compiled", lambda _: False)
-    assert algorithms._affordable_algorithm(5000, 8, None) == "prim"
-    assert algorithms._affordable_algorithm(5000, 8, workload=60.0) == "boruvka"
+    monkeypatch.setattr(algorithms, "_waited", {})
+    assert algorithms._affordable_algorithm(9000, 8, None) == "prim"
+    assert algorithms._affordable_algorithm(9000, 8, workload=60.0) == "boruvka"
     assert algorithms._affordable_algorithm(10**6, 8, None) == "boruvka"
     monkeypatch.setattr(algorithms, "is_compiled", lambda _: True)
-    assert algorithms._affordable_algorithm(5000, 8, None) == "boruvka"
+    assert algorithms._affordable_algorithm(9000, 8, None) == "boruvka"
+
+
+def test_small_work_that_goes_on_is_worth_a_compilation(monkeypatch):
+    monkeypatch.setattr(algorithms, "is_compiled", lambda _: False)
+    monkeypatch.setattr(algorithms, "_waited", {})
+    work = {"prim_rounded": (4000, 20), "boruvka": (20_000, 20)}
+    for algorithm, (n, d) in work.items():
+        used = []
+        while len(used) < 1000 and "prim" in (used or ["prim"])[-1:]:
+            used.append(algorithms._affordable_algorithm(n, d, None))
+        most = algorithms.COMPILE_SECONDS[algorithm]
+        assert used[-1] == algorithm
+        assert len(used) == int(most / algorithms.prim_seconds(n, d)) + 1
 
 
 def test_the_cost_of_prim_grows_with_rows_and_features():
@@ -368,7 +425,7 @@ def test_neighbors_of_discrete_rows(rng, monkeypatch, values, d, k, way):
 def search_by(monkeypatch, way):
     neighbors = "structsmooth.tree.neighbors"
     monkeypatch.setattr(f"{neighbors}.CROSSOVERS", ((np.inf, *WAYS[way]),))
-    monkeypatch.setattr(f"{neighbors}.is_compiled", lambda _: True)
+    monkeypatch.setattr(f"{neighbors}.is_ready", lambda *_: True)
 
 
 @pytest.mark.parametrize("k", [0, 5, 1.5])

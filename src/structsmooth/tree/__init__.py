@@ -71,7 +71,7 @@ def euclidean_mst(X: ArrayLike, n_jobs: int | None = None) -> SpanningTree:
     SpanningTree
         ``edges`` and ``lengths``. Lengths are float64 sums of squared differences,
         taken feature by feature, so the result depends on neither threads nor BLAS.
-        Memory is O(n d); for more than 40 features and at most 3 000 rows, 4 n^2
+        Memory is O(n d); for more than 160 features and at most 3 000 rows, 4 n^2
         bytes (36 MB).
 
     Examples
@@ -101,8 +101,6 @@ def nearest_neighbors(X: ArrayLike, k: int, n_jobs: int | None = None) -> Neighb
     -------
     Neighbors
         ``indices`` and ``distances``. Of equally near rows the lower comes first.
-        Rows with more than k + 3 equally near neighbors, as in discrete data, are
-        compared with all others, one by one.
 
     Examples
     --------

@@ -4,7 +4,8 @@ All algorithms return the same tree. The limits are the measured crossovers of
 ``benchmarks/crossover.py``. Two things can change the choice:
 
 - The fast algorithms must be compiled once on every machine. Work that the simple one
-  does in less time than that does not wait for them.
+  does in less time than that does not wait for them, unless there has been as much of
+  it already.
 - Equal rows are joined first, so the number of distinct rows decides.
 """
 
@@ -16,30 +17,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.support.jit import is_compiled
-from structsmooth.tree import boruvka, prim_gram
+from structsmooth.tree import boruvka, prim_gram, prim_rounded
 from structsmooth.tree.duplicates import first_of_equal
 from structsmooth.tree.exact import Edges
 from structsmooth.tree.prim import prim
 
-# Features up to; rows up to which Prim on exact distances is fastest; rows up to
-# which Prim on inner products is. Beyond, neighbor lists and Boruvka.
+# Features up to; rows up to which Prim on exact distances is fastest, up to which on
+# float32 distances, up to which on inner products. Beyond, neighbor lists and Boruvka.
 CROSSOVERS = (
-    (6, 2500, 0),
-    (24, 1300, 0),
-    (40, 1000, 0),
-    (96, 200, 1300),
-    (384, 100, 2000),
-    (np.inf, 60, 3000),
+    (3, 900, 2500, 0),
+    (24, 400, 6000, 0),
+    (40, 200, 5500, 0),
+    (96, 150, 4000, 0),
+    (160, 100, 2500, 0),
+    (384, 100, 0, 2500),
+    (np.inf, 60, 0, 3000),
 )
+# Rows up to which Prim on exact distances is fastest where many of them are equal.
+TIED_ROWS = 2000
 # What compiling takes, in seconds, on a slow machine.
-COMPILE_SECONDS = {"prim_gram": 4.0, "boruvka": 12.0}
+COMPILE_SECONDS = {"prim_rounded": 3.0, "prim_gram": 4.0, "boruvka": 12.0}
+KERNELS = {
+    "prim_rounded": prim_rounded.grow_rounded,
+    "prim_gram": prim_gram.grow_tree,
+    "boruvka": boruvka.join_by_lists,
+}
+# Seconds of simple work in this process that faster kernels would have saved.
+_waited: dict[str, float] = {}
 
 
 def choose_algorithm(n: int, d: int) -> str:
     """Return the fastest algorithm for n rows of d features, all compiled."""
-    _, prim_rows, gram_rows = next(row for row in CROSSOVERS if d <= row[0])
+    _, prim_rows, rounded_rows, gram_rows = next(
+        row for row in CROSSOVERS if d <= row[0]
+    )
     if n <= prim_rows:
         return "prim"
+    if n <= rounded_rows:
+        return "prim_rounded"
     return "prim_gram" if n <= gram_rows else "boruvka"
 
 
@@ -73,6 +88,12 @@ def spanning_edges(X: NDArray[Any], n_threads: int, workload: float | None) -> E
 def _build(algorithm: str, X: NDArray[Any], n_threads: int) -> Edges:
     if algorithm == "prim":
         return prim(X)
+    if algorithm == "prim_rounded":
+        edges = prim_rounded.prim_rounded(X)
+        if edges is not None:
+            return edges
+        if len(X) <= TIED_ROWS or not is_compiled(KERNELS["boruvka"]):
+            return prim(X)
     if algorithm == "prim_gram":
         return prim_gram.prim_gram(X)
     return boruvka.boruvka(X, n_threads)
@@ -80,12 +101,23 @@ def _build(algorithm: str, X: NDArray[Any], n_threads: int) -> Edges:
 
 def _affordable_algorithm(n: int, d: int, workload: float | None) -> str:
     """Return the fastest algorithm, unless compiling it costs more than it saves."""
-    algorithm = choose_algorithm(n, d)
-    if algorithm == "prim":
-        return algorithm
-    uses_products = algorithm == "prim_gram"
-    kernel = prim_gram.grow_tree if uses_products else boruvka.join_by_lists
-    seconds = prim_seconds(n, d) if workload is None else workload
-    if is_compiled(kernel) or seconds > COMPILE_SECONDS[algorithm]:
+    algorithm, seconds = choose_algorithm(n, d), prim_seconds(n, d)
+    if algorithm == "prim" or is_ready(
+        algorithm, KERNELS[algorithm], seconds, workload or 0.0
+    ):
         return algorithm
     return "prim"
+
+
+def is_ready(
+    algorithm: str, kernel: Any, seconds: float, workload: float = 0.0
+) -> bool:
+    """Whether a kernel is compiled, or worth that.
+
+    It is if simple work of so many seconds, all the work that this is part of, or what
+    there has been before takes longer than compiling.
+    """
+    if is_compiled(kernel):
+        return True
+    _waited[algorithm] = _waited.get(algorithm, 0.0) + seconds
+    return max(workload, _waited[algorithm]) > COMPILE_SECONDS[algorithm]

@@ -16,8 +16,14 @@ from numpy.typing import NDArray
 from structsmooth.support.jit import kernel
 from structsmooth.tree.exact import F64, I32, I64, Floats, precedes, squared_distance
 from structsmooth.tree.kdtree import KDTree, box_distance, widest_leaf
-from structsmooth.tree.neighbor_lists import STACK, ListedPoints, in_threads
-from structsmooth.tree.simd import PANEL, ROWS, lowest_bit, tile_below
+from structsmooth.tree.neighbor_lists import A_TILE, STACK, ListedPoints, in_threads
+from structsmooth.tree.simd import (
+    PANEL,
+    ROWS,
+    lowest_bit,
+    panel_near_box,
+    tile_below,
+)
 
 
 class Shortest(NamedTuple):
@@ -141,10 +147,13 @@ def _search_leaves(
     widest = widest_leaf(tree)
     kind = tree.rows.dtype
     query = np.empty((widest * PANEL, d), kind)
+    query_panels = np.empty((widest, d, PANEL), kind)
     limit = np.empty(widest * PANEL, kind)
     asking = np.empty(widest * PANEL, np.int64)
-    low = np.empty(d, kind)
-    high = np.empty(d, kind)
+    box_low = np.empty((1, d), kind)
+    box_high = np.empty((1, d), kind)
+    low, high = box_low[0], box_high[0]
+    same_limit = np.empty(PANEL, kind)
     no_limit = np.empty(PANEL, kind)  # only the limits of the queries count
     for i in range(PANEL):
         no_limit[i] = -np.inf
@@ -181,6 +190,7 @@ def _search_leaves(
             for feature in range(d):
                 value = tree.rows[i, feature]
                 query[count, feature] = value
+                query_panels[count // PANEL, feature, count % PANEL] = value
                 low[feature] = min(low[feature], value)
                 high[feature] = max(high[feature], value)
             count += 1
@@ -200,8 +210,8 @@ def _search_leaves(
             if node < first_leaf:
                 # The nearer child comes first.
                 near, far = 2 * node + 1, 2 * node + 2
-                near_gap = box_distance(low, high, tree, near)
-                far_gap = box_distance(low, high, tree, far)
+                near_gap = box_distance(low, high, tree.low, tree.high, near)
+                far_gap = box_distance(low, high, tree.low, tree.high, far)
                 if far_gap < near_gap:
                     near, far = far, near
                     near_gap, far_gap = far_gap, near_gap
@@ -209,9 +219,28 @@ def _search_leaves(
                 stack[depth + 1], gap_of[depth + 1] = near, near_gap
                 depth += 2
                 continue
+            near = np.uint64(0)
+            for panel in range((count + PANEL - 1) // PANEL):
+                start = panel * PANEL
+                near |= panel_near_box(
+                    query_panels, panel, tree.low, tree.high, node, limit, start
+                ) << np.uint64(start)
+            if near == 0:
+                continue
+            for j in range(PANEL):
+                same_limit[j] = largest
             improved = False
             for panel in range(tree.start[node], tree.end[node]):
+                if (
+                    panel_near_box(
+                        tree.panels, panel, box_low, box_high, 0, same_limit, 0
+                    )
+                    == 0
+                ):
+                    continue
                 for row in range(0, count, ROWS):
+                    if (near >> np.uint64(row)) & A_TILE == 0:
+                        continue
                     mask = tile_below(
                         query, row, tree.panels, panel, limit, no_limit, 0, out
                     )

@@ -148,7 +148,9 @@ def _select(key: Floats, order: I64, rows: Floats, k: int) -> None:
 
 
 @kernel(fastmath={"reassoc", "contract", "nsz"})
-def box_distance(low: Floats, high: Floats, tree: KDTree, node: int) -> Any:
+def box_distance(
+    low: Floats, high: Floats, lows: Floats, highs: Floats, node: int
+) -> Any:
     """Return the squared distance of a box to that of a node, 0 if they overlap.
 
     The node's row is looked up here because a slice would cost more than the sum.
@@ -157,8 +159,8 @@ def box_distance(low: Floats, high: Floats, tree: KDTree, node: int) -> Any:
     total = zero
     for feature in range(low.shape[0]):
         gap = max(
-            low[feature] - tree.high[node, feature],
-            tree.low[node, feature] - high[feature],
+            low[feature] - highs[node, feature],
+            lows[node, feature] - high[feature],
         )
         gap = max(gap, zero)
         total += gap * gap

@@ -26,12 +26,20 @@ from structsmooth.tree.kdtree import (
 )
 from structsmooth.tree.prim import last_up_to, min_of
 from structsmooth.tree.rounding import ErrorBound, no_rounding, round_points
-from structsmooth.tree.simd import PANEL, ROWS, lowest_bit, tile_below
+from structsmooth.tree.simd import (
+    PANEL,
+    ROWS,
+    lowest_bit,
+    panel_near_box,
+    tile_below,
+)
 
 # Panels of sixteen in a leaf: features up to, panels.
 LEAF_PANELS = ((8, 2), (np.inf, 4))
 # A rotation pays from this many features, and this many rows for each of them.
 ROTATE_FEATURES, ROTATE_ROWS = 4, 8
+# The bits of the rows of a tile, and of the points of a panel.
+A_TILE, A_PANEL = np.uint64(2**ROWS - 1), np.uint64(2**PANEL - 1)
 # Depth of a stack that can hold two nodes of each level.
 STACK = 128
 
@@ -158,13 +166,23 @@ def _insert(lists: Lists, at: int, neighbor: int, squared: Any) -> None:
 
 
 @kernel
-def _compare_leaves(tree: KDTree, lists: Lists, a: int, b: int, out: Floats) -> bool:
-    """Enter the pairs of two leaves into their lists; return whether any changed."""
+def _compare_leaves(
+    tree: KDTree, lists: Lists, a: int, b: int, near: Any, near_b: Any, out: Floats
+) -> bool:
+    """Enter the pairs of two leaves into their lists; return whether any changed.
+
+    Only pairs with a point that is near the other leaf: ``near`` are the bits of those
+    in leaf a, ``near_b`` of those in leaf b.
+    """
     limit = lists.limit
     changed = False
+    first = tree.start[a] * PANEL
     for panel in range(tree.start[b], tree.end[b]):
         start = panel * PANEL
-        for row in range(tree.start[a] * PANEL, tree.end[a] * PANEL, ROWS):
+        columns = (near_b >> np.uint64(start - tree.start[b] * PANEL)) & A_PANEL
+        for row in range(first, tree.end[a] * PANEL, ROWS):
+            if columns == 0 and (near >> np.uint64(row - first)) & A_TILE == 0:
+                continue
             mask = tile_below(
                 tree.rows, row, tree.panels, panel, limit, limit, start, out
             )
@@ -281,6 +299,7 @@ def search_pairs(
     which is safe because limits only fall. That the distance of two boxes is rounded is
     allowed for in the bound on what is not in a list.
     """
+    panels, lows, highs = tree.panels, tree.low, tree.high
     n_nodes = len(tree.start)
     first_leaf = n_nodes // 2
     out = np.empty(ROWS * PANEL, tree.rows.dtype)
@@ -300,14 +319,31 @@ def search_pairs(
             node = stack[depth]
             if last_leaf[node] <= leaf or node == sibling:
                 continue
-            gap = box_distance(low, high, tree, node)
+            gap = box_distance(low, high, tree.low, tree.high, node)
             if gap >= max(limit[leaf], limit[node]):
                 continue
             if node < first_leaf:
                 stack[depth] = 2 * node + 2
                 stack[depth + 1] = 2 * node + 1
                 depth += 2
-            elif _compare_leaves(tree, lists, leaf, node, out):
+                continue
+            # Few points are near the other leaf where limits differ much.
+            near = near_node = np.uint64(0)
+            if gap < limit[leaf]:
+                for panel in range(tree.start[leaf], tree.end[leaf]):
+                    start = panel * PANEL
+                    near |= panel_near_box(
+                        panels, panel, lows, highs, node, lists.limit, start
+                    ) << np.uint64(start - tree.start[leaf] * PANEL)
+            if gap < limit[node]:
+                for panel in range(tree.start[node], tree.end[node]):
+                    start = panel * PANEL
+                    near_node |= panel_near_box(
+                        panels, panel, lows, highs, leaf, lists.limit, start
+                    ) << np.uint64(start - tree.start[node] * PANEL)
+            if (near | near_node) != 0 and _compare_leaves(
+                tree, lists, leaf, node, near, near_node, out
+            ):
                 limit[leaf] = _leaf_limit(tree, lists, leaf)
                 limit[node] = _leaf_limit(tree, lists, node)
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from structsmooth.support.jit import is_compiled, kernel
-from structsmooth.tree.algorithms import COMPILE_SECONDS, prim_seconds
+from structsmooth.support.jit import kernel
+from structsmooth.tree.algorithms import is_ready, prim_seconds
 from structsmooth.tree.duplicates import first_of_equal
 from structsmooth.tree.exact import F64, I64, Floats, squared_distance
 from structsmooth.tree.kdtree import box_distance, widest_leaf
@@ -110,11 +110,10 @@ def _fastest_way(n: int, d: int) -> str:
     _, brute_rows, product_rows = next(row for row in CROSSOVERS if d <= row[0])
     if n <= brute_rows:
         return "brute"
-    way = "products" if n <= product_rows else "lists"
-    kernel_of = {"products": choose_nearest, "lists": search_pairs}
-    compiling = COMPILE_SECONDS["prim_gram" if way == "products" else "boruvka"]
     seconds = 2.0 * prim_seconds(n, d)  # Prim compares each pair once
-    return way if is_compiled(kernel_of[way]) or seconds > compiling else "brute"
+    if n <= product_rows:
+        return "products" if is_ready("prim_gram", choose_nearest, seconds) else "brute"
+    return "lists" if is_ready("boruvka", search_pairs, seconds) else "brute"
 
 
 def _list_all(X: NDArray[Any], indices: I64, squared: F64, n_threads: int) -> None:
@@ -188,7 +187,7 @@ def _search_again(points: ListedPoints, limit: Floats, first: int, step: int) ->
         while depth > 0:
             depth -= 1
             node = stack[depth]
-            if box_distance(low, high, tree, node) >= largest:
+            if box_distance(low, high, tree.low, tree.high, node) >= largest:
                 continue
             if node < first_leaf:
                 stack[depth] = 2 * node + 2

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from structsmooth.support.jit import kernel
 from structsmooth.tree.exact import F32, F64
 
-# Rows that the axes are estimated from.
-SAMPLE = 4096
+# Rows that the axes are estimated from, and those whose median is the center.
+SAMPLE, MEDIAN_OF = 4096, 9
 # Numbers that are worked on at a time, so that they stay in the cache.
 BLOCK = 32_768
 # The largest coordinate becomes about 2**30, so that squares fit float32 well.
@@ -54,7 +54,7 @@ def round_points(X: NDArray[Any], rotate: bool) -> tuple[F32, ErrorBound]:
     else:
         # A rotation may put all of a row's length into one coordinate.
         scale = _scale_of(math.sqrt(reach @ reach))
-        axes = _principal_axes(X, center)
+        axes = _principal_axes(X)
         origin = np.zeros(d)
         step = max(16, BLOCK // d)
         for start in range(0, n, step):
@@ -87,23 +87,26 @@ def _scale_of(largest: float) -> float:
 
 
 def _extent(X: NDArray[Any]) -> tuple[F64, F64]:
-    """Return the mean of each feature, and how far the values reach from it."""
-    total, low = np.zeros(X.shape[1]), X[0].astype(np.float64)
-    high = low.copy()
-    _sum_up(X, total, low, high)
-    center = total / len(X)
+    """Return a center, and how far the values of each feature reach from it.
+
+    The center is a median of a few rows, which no distant row can move, so that all
+    others stay near it.
+    """
+    few = X[np.linspace(0, len(X) - 1, MEDIAN_OF).astype(np.int64)]
+    center = np.sort(few, axis=0)[MEDIAN_OF // 2].astype(np.float64)
+    low, high = center.copy(), center.copy()
+    _find_range(X, low, high)
     return center, np.maximum(high - center, center - low)
 
 
 # Kernels, because NumPy would hold the interpreter's lock for these short calls, and
 # with it the threads that build other trees.
 @kernel
-def _sum_up(X: NDArray[Any], total: F64, low: F64, high: F64) -> None:
-    """Add up each feature, and find its lowest and its highest value."""
+def _find_range(X: NDArray[Any], low: F64, high: F64) -> None:
+    """Find the lowest and the highest value of each feature."""
     for i in range(X.shape[0]):
         for feature in range(X.shape[1]):
             value = np.float64(X[i, feature])
-            total[feature] += value
             low[feature] = value if value < low[feature] else low[feature]
             high[feature] = value if value > high[feature] else high[feature]
 
@@ -122,8 +125,9 @@ def _round_rows(
         norms[i] = np.sqrt(total)
 
 
-def _principal_axes(X: NDArray[Any], center: F64) -> F64:
+def _principal_axes(X: NDArray[Any]) -> F64:
     """Return the axes of a sample, the widest first; any rotation would be valid."""
-    sample = X[:: max(1, len(X) // SAMPLE)][:SAMPLE] - center
+    sample = X[:: max(1, len(X) // SAMPLE)][:SAMPLE]
+    sample = sample - sample.mean(axis=0, dtype=np.float64)
     _, axes = np.linalg.eigh(sample.T @ sample)
     return np.ascontiguousarray(axes[:, ::-1])

@@ -27,6 +27,8 @@ CHUNK = 8
 # A strip holds 32 points, feature by feature.
 STRIP = 32
 WIDTH = 8  # numbers in a vector; the compiler splits it where registers are shorter
+# One of float32 numbers holds 64, as many as keep the multipliers busy.
+LONG_STRIP = 64
 
 # numba's own annotations do not fit these uses.
 intrinsic: Any = extending.intrinsic
@@ -124,6 +126,64 @@ def tile_below(
 
 
 @intrinsic
+def panel_near_box(
+    _typing_context: Any,
+    panels: Any,
+    _panel: Any,
+    lows: Any,
+    highs: Any,
+    _node: Any,
+    limits: Any,
+    _first: Any,
+) -> Any:
+    """Return which points of a panel are nearer to a box than their limits.
+
+    The box is that of ``lows[node]`` and ``highs[node]``. Bit c of the uint64 result
+    says that the squared distance of point c to it is below ``limits[first + c]``. In
+    Python, for all sixteen at a time::
+
+        for f in range(n_features):
+            gap = max(lows[node, f] - points[f], points[f] - highs[node, f], 0)
+            sums += gap ** 2
+        return the mask of the sums below their limits
+
+    Sums of float32 may be off as those of `tile_below`.
+    """
+    index = types.intp
+    signature = types.uint64(panels, index, lows, highs, index, limits, index)
+
+    def code(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
+        pointers, n_features = _unpack(context, b, signature, arguments)
+        panels, panel, lows, highs, node, limits, first = pointers
+        is_single = signature.args[0].dtype == types.float32
+        scalar, lanes = (ir.FloatType(), 16) if is_single else (ir.DoubleType(), 8)
+        vector = ir.VectorType(scalar, lanes)
+        zero = ir.Constant(vector, [0.0] * lanes)
+        corner = b.mul(node, n_features)
+        sums = _zeros(b, vector, PANEL // lanes)
+        start = b.gep(panels, [b.mul(panel, b.mul(n_features, _INT(PANEL)))])
+        with _loop(b, _INT(0), n_features) as feature:
+            at = b.add(corner, feature)
+            low = _splat(b, b.load(b.gep(lows, [at])), vector)
+            high = _splat(b, b.load(b.gep(highs, [at])), vector)
+            for number, total in enumerate(sums):
+                place = b.add(b.mul(feature, _INT(PANEL)), _INT(lanes * number))
+                values = _load(b, vector, b.gep(start, [place]))
+                gap = _larger(b, b.fsub(low, values), b.fsub(values, high))
+                gap = _larger(b, gap, zero)
+                b.store(_add_square(b, b.load(total), gap), total)
+        mask = _INT(0)
+        for number, total in enumerate(sums):
+            place = b.add(first, _INT(lanes * number))
+            limit = _load(b, vector, b.gep(limits, [place]))
+            bits = _bits(b, b.fcmp_ordered("<", b.load(total), limit))
+            mask = b.or_(mask, b.shl(b.zext(bits, _INT), _INT(lanes * number)))
+        return mask
+
+    return signature, code
+
+
+@intrinsic
 def lowest_bit(_typing_context: Any, _mask: Any) -> Any:
     """Return the position of the lowest bit that is set in a uint64."""
 
@@ -194,6 +254,54 @@ def _approach_strip(
             least = b.select(b.icmp_signed("<", bits, least), bits, least)
         _store(b, least, lowest)
         return context.get_dummy_value()
+
+    return signature, code
+
+
+@intrinsic
+def strip_near(
+    _typing_context: Any,
+    strips: Any,
+    _strip: Any,
+    point: Any,
+    reach: Any,
+    out: Any,
+) -> Any:
+    """Return which points of a long strip are within their reach of another point.
+
+    In Python, for all 64 at a time::
+
+        sums = squared distances of the strip to the point, in float32
+        mask = sums <= reach[64 * strip :][:64]
+        if any(mask):
+            out[:] = sums
+        return the mask, bit by bit
+    """
+    signature = types.uint64(strips, types.intp, point, reach, out)
+
+    def code(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
+        pointers, n_features = _unpack(context, b, signature, arguments)
+        strips, strip, point, reach, out = pointers
+        lanes = 16
+        vector = ir.VectorType(ir.FloatType(), lanes)
+        sums = _zeros(b, vector, LONG_STRIP // lanes)
+        first = b.gep(strips, [b.mul(strip, b.mul(n_features, _INT(LONG_STRIP)))])
+        with _loop(b, _INT(0), n_features) as feature:
+            coordinate = _splat(b, b.load(b.gep(point, [feature])), vector)
+            for number, total in enumerate(sums):
+                at = b.add(b.mul(feature, _INT(LONG_STRIP)), _INT(lanes * number))
+                difference = b.fsub(_load(b, vector, b.gep(first, [at])), coordinate)
+                b.store(_add_square(b, b.load(total), difference), total)
+        mask = _INT(0)
+        for number, total in enumerate(sums):
+            at = b.add(b.mul(strip, _INT(LONG_STRIP)), _INT(lanes * number))
+            limit = _load(b, vector, b.gep(reach, [at]))
+            bits = _bits(b, b.fcmp_ordered("<=", b.load(total), limit))
+            mask = b.or_(mask, b.shl(b.zext(bits, _INT), _INT(lanes * number)))
+        with b.if_then(b.icmp_unsigned("!=", mask, _INT(0))):
+            for number, total in enumerate(sums):
+                _store(b, b.load(total), b.gep(out, [_INT(lanes * number)]))
+        return mask
 
     return signature, code
 
@@ -314,6 +422,11 @@ def _add_square(b: Any, total: Any, difference: Any) -> Any:
     name = f"llvm.fma.v{vector.count}f32"
     function = _helpers.get_or_insert_function(b.module, kind, name)
     return b.call(function, [difference, difference, total])
+
+
+def _larger(b: Any, one: Any, other: Any) -> Any:
+    """Return the larger of two vectors, number by number; of NaN, the other."""
+    return b.select(b.fcmp_ordered(">", one, other), one, other)
 
 
 def _bits(b: Any, booleans: Any) -> Any:
