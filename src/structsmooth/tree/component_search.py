@@ -150,10 +150,8 @@ def _search_leaves(
     query_panels = np.empty((widest, d, PANEL), kind)
     limit = np.empty(widest * PANEL, kind)
     asking = np.empty(widest * PANEL, np.int64)
-    box_low = np.empty((1, d), kind)
-    box_high = np.empty((1, d), kind)
-    low, high = box_low[0], box_high[0]
-    same_limit = np.empty(PANEL, kind)
+    low = np.empty(d, kind)
+    high = np.empty(d, kind)
     no_limit = np.empty(PANEL, kind)  # only the limits of the queries count
     for i in range(PANEL):
         no_limit[i] = -np.inf
@@ -227,17 +225,8 @@ def _search_leaves(
                 ) << np.uint64(start)
             if near == 0:
                 continue
-            for j in range(PANEL):
-                same_limit[j] = largest
             improved = False
             for panel in range(tree.start[node], tree.end[node]):
-                if (
-                    panel_near_box(
-                        tree.panels, panel, box_low, box_high, 0, same_limit, 0
-                    )
-                    == 0
-                ):
-                    continue
                 for row in range(0, count, ROWS):
                     if (near >> np.uint64(row)) & A_TILE == 0:
                         continue
