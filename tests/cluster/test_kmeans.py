@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
+from structsmooth.cluster import kmeans
 from structsmooth.cluster.kmeans import growing_kmeans
 
 
@@ -39,18 +41,24 @@ def test_the_means_are_weighted(rng):
     assert not np.allclose(found, growing_kmeans(X, 5, 0, None))
 
 
-def test_it_is_as_good_as_lloyds_algorithm_on_all_rows(rng):
+@pytest.mark.parametrize(("n_clusters", "limit"), [(20, 1.01), (300, 1.02)])
+def test_it_is_as_good_as_lloyds_algorithm_on_all_rows(
+    rng, monkeypatch, n_clusters, limit
+):
+    """The second case in two steps."""
+    monkeypatch.setattr(kmeans, "MANY_CLUSTERS", 200)
     X = rng.normal(size=(12_000, 6)) * [3.0, 2.0, 1.5, 1.0, 1.0, 0.5]
 
     def inertia(centers):
-        squared = ((X[:, np.newaxis] - centers) ** 2).sum(axis=2)
-        return squared.min(axis=1).sum()
+        return cdist(X, centers, "sqeuclidean").min(axis=1).sum()
 
     ours, theirs = 0.0, 0.0
     for seed in range(4):
-        ours += inertia(growing_kmeans(X, 20, seed, None))
-        theirs += -KMeans(20, n_init=1, random_state=seed).fit(X).score(X)
-    assert ours < 1.01 * theirs
+        centers = growing_kmeans(X, n_clusters, seed, None)
+        assert len(centers) == n_clusters
+        ours += inertia(centers)
+        theirs += -KMeans(n_clusters, n_init=1, random_state=seed).fit(X).score(X)
+    assert ours < limit * theirs
 
 
 def test_the_same_seed_gives_the_same_centers_and_another_one_others(rng):
@@ -58,6 +66,26 @@ def test_the_same_seed_gives_the_same_centers_and_another_one_others(rng):
     first = growing_kmeans(X, 12, 3, None)
     assert np.array_equal(first, growing_kmeans(X, 12, 3, None))
     assert not np.array_equal(first, growing_kmeans(X, 12, 4, None))
+
+
+def test_large_clusters_are_divided_by_their_weight():
+    """4, 2 and 1 kilograms: of seven clusters four, two and one."""
+    members = [np.arange(0, 40), np.arange(40, 60), np.arange(60, 70)]
+    assert kmeans._apportion(7, members, np.ones(70)) == [4, 2, 1]
+    weights = np.ones(70)
+    weights[60:] = 8.0  # now 40, 20 and 80
+    assert kmeans._apportion(7, members, weights) == [2, 1, 4]
+    # A cluster of two rows cannot be divided into more, however heavy they are.
+    few = [np.arange(0, 2), np.arange(2, 70)]
+    assert kmeans._apportion(9, few, np.r_[1e9, 1e9, np.ones(68)]) == [2, 7]
+
+
+def test_many_clusters_of_rows_in_few_places(monkeypatch):
+    monkeypatch.setattr(kmeans, "MANY_CLUSTERS", 8)
+    X = np.repeat(np.arange(5.0)[:, np.newaxis], 1_500, axis=0)
+    found = growing_kmeans(X, 30, 0, None)
+    assert found.shape == (30, 1)
+    assert set(np.arange(5.0)) <= set(found.ravel().tolist())
 
 
 def test_a_center_without_rows_stays_where_it_is():

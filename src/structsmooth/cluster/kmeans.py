@@ -5,6 +5,10 @@ moves the centers as well as all rows do. It therefore begins with a few rows fo
 cluster, and goes on with four times as many from where it was. The rows nearest to a
 center are found by exact comparisons and their mean is summed row by row, so the result
 depends on neither threads nor BLAS, once the first centers are drawn.
+
+The time grows with the square of the number of clusters, because there are more rows
+and more centers to compare them with. So many clusters are found in two steps: a few
+large ones, each of which is then divided; a few rounds for all of them end it.
 """
 
 from __future__ import annotations
@@ -23,6 +27,8 @@ from structsmooth.support.jit import kernel
 ROWS_PER_CLUSTER, FEWEST_ROWS, GROWTH = 64, 2_000, 4
 # Rounds for each sample; it ends earlier when fewer than one row in so many moves.
 MOST_ROUNDS, FEW_MOVES = 12, 200
+# More clusters than this are found in two steps, and by so many rounds in the end.
+MANY_CLUSTERS, LAST_ROUNDS = 512, 4
 
 
 def growing_kmeans(
@@ -32,9 +38,45 @@ def growing_kmeans(
     weights: NDArray[Any] | None,
 ) -> NDArray[np.float64]:
     """Return the centers of the clusters."""
+    random = check_random_state(random_state)
+    of_rows = np.ones(len(X)) if weights is None else weights.astype(np.float64)
+    if n_clusters <= MANY_CLUSTERS:
+        return _grow(X, n_clusters, random, of_rows)
+    large = _grow(X, round(n_clusters**0.5), random, of_rows)
+    nearest = nearest_point(X, large)
+    members = [np.flatnonzero(nearest == number) for number in range(len(large))]
+    members = [rows for rows in members if len(rows)]
+    counts = _apportion(n_clusters, members, of_rows)
+    centers = np.concatenate(
+        [
+            _grow(X[rows], count, random, of_rows[rows])
+            for rows, count in zip(members, counts, strict=True)
+        ]
+    )
+    _improve(X, of_rows, centers, LAST_ROUNDS)
+    return centers
+
+
+def _apportion(
+    n_clusters: int, members: list[NDArray[np.int64]], weights: NDArray[np.float64]
+) -> list[int]:
+    """Return into how many clusters to divide each, by weight; at most one per row."""
+    weight = np.array([weights[rows].sum() for rows in members])
+    n_rows = np.array([len(rows) for rows in members])
+    counts = np.ones(len(members), np.int64)
+    for _ in range(n_clusters - len(members)):
+        counts[np.argmax(np.where(counts < n_rows, weight / (counts + 1), -1.0))] += 1
+    return counts.tolist()
+
+
+def _grow(
+    X: NDArray[np.float64],
+    n_clusters: int,
+    random: np.random.RandomState,
+    weights: NDArray[np.float64],
+) -> NDArray[np.float64]:
     from sklearn.cluster import kmeans_plusplus  # slow to load
 
-    random = check_random_state(random_state)
     order = random.permutation(len(X))
     size = max(ROWS_PER_CLUSTER * n_clusters, FEWEST_ROWS)
     centers: NDArray[np.float64] | None = None
@@ -42,14 +84,12 @@ def growing_kmeans(
         # Whatever is left is taken at once, rather than hardly more the next time.
         size = len(X) if 2 * size > len(X) else size
         taken = order[:size] if size < len(X) else slice(None)
-        rows = X[taken]
-        of_rows = np.ones(len(rows)) if weights is None else weights[taken]
-        of_rows = of_rows.astype(np.float64, copy=False)
+        rows, of_rows = X[taken], weights[taken]
         if centers is None:
             centers, _ = kmeans_plusplus(
                 rows, n_clusters, sample_weight=of_rows, random_state=random
             )
-        _improve(rows, of_rows, centers)
+        _improve(rows, of_rows, centers, MOST_ROUNDS)
         if size == len(X):
             return centers
         size *= GROWTH
@@ -59,10 +99,11 @@ def _improve(
     rows: NDArray[np.float64],
     weights: NDArray[np.float64],
     centers: NDArray[np.float64],
+    most_rounds: int,
 ) -> None:
     """Move the centers to the means of the rows nearest to them, again and again."""
     before = np.full(len(rows), -1)
-    for _ in range(MOST_ROUNDS):
+    for _ in range(most_rounds):
         nearest = nearest_point(rows, centers)
         _move_to_means(rows, weights, nearest, centers)
         if np.count_nonzero(nearest != before) * FEW_MOVES < len(rows):
