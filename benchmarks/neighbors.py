@@ -27,8 +27,12 @@ CASES = {
     "(10 000, 256)": lambda: image_like(10_000, n_features=256)[0],
     "(50 000, 20), one round cloud": lambda: _draw().normal(size=(50_000, 20)),
     "(500, 300), one round cloud": lambda: _draw().normal(size=(500, 300)),
+    "(200, 1 000), one round cloud": lambda: _draw().normal(size=(200, 1000)),
     "(10 000, 50), binary": lambda: _draw().integers(0, 2, (10_000, 50)) * 1.0,
+    "(5 000, 200), binary": lambda: _draw().integers(0, 2, (5_000, 200)) * 1.0,
+    "(20 000, 14), binary": lambda: _draw().integers(0, 2, (20_000, 14)) * 1.0,
     "(20 000, 4), digits": lambda: _draw().integers(0, 10, (20_000, 4)) * 1.0,
+    "(20 000, 2), a grid": lambda: _draw().integers(0, 100, (20_000, 2)) * 1.0,
 }
 
 

@@ -40,10 +40,10 @@ def squared_distances(
 
     Four at a time: each sum has to wait for itself, but not for the other three.
     """
-    for start in range(0, count, 4):
-        last = count - 1
-        a, b = others[start], others[min(start + 1, last)]
-        c, d = others[min(start + 2, last)], others[min(start + 3, last)]
+    in_fours = count - count % 4
+    for start in range(0, in_fours, 4):
+        a, b = others[start], others[start + 1]
+        c, d = others[start + 2], others[start + 3]
         to_a = to_b = to_c = to_d = 0.0
         for feature in range(X.shape[1]):
             value = np.float64(X[i, feature])
@@ -55,11 +55,10 @@ def squared_distances(
             to_c += difference * difference
             difference = value - np.float64(X[d, feature])
             to_d += difference * difference
-        # In this order, so that the last one is not overwritten by what stands for it.
-        squared[min(start + 3, last)] = to_d
-        squared[min(start + 2, last)] = to_c
-        squared[min(start + 1, last)] = to_b
-        squared[start] = to_a
+        squared[start], squared[start + 1] = to_a, to_b
+        squared[start + 2], squared[start + 3] = to_c, to_d
+    for at in range(in_fours, count):
+        squared[at] = squared_distance(X, i, others[at])
 
 
 @kernel

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.support.jit import kernel
-from structsmooth.tree.exact import F64, I32, I64, Floats, squared_distances
+from structsmooth.tree.exact import F64, I32, I64, Floats, squared_distance
 from structsmooth.tree.kdtree import (
     KDTree,
     any_within,
@@ -29,6 +29,7 @@ from structsmooth.tree.rounding import ErrorBound, no_rounding, round_points
 from structsmooth.tree.simd import (
     PANEL,
     ROWS,
+    count_bits,
     lowest_bit,
     panel_near_box,
     tile_below,
@@ -40,6 +41,9 @@ LEAF_PANELS = ((8, 2), (np.inf, 4))
 ROTATE_FEATURES, ROTATE_ROWS = 4, 8
 # The bits of the rows of a tile, and of the points of a panel.
 A_TILE, A_PANEL = np.uint64(2**ROWS - 1), np.uint64(2**PANEL - 1)
+# If this many points of two leaves are near the other, all are taken to be, and so are
+# those of so many leaves that come next.
+MANY_NEAR, UNASKED = 48, 8
 # Depth of a stack that can hold two nodes of each level.
 STACK = 128
 
@@ -312,6 +316,7 @@ def search_pairs(
     for leaf in range(first_leaf + first, n_nodes, step):
         low, high = tree.low[leaf], tree.high[leaf]
         sibling = ((leaf - 1) ^ 1) + 1
+        n_unasked = 0
         stack[0] = 0
         depth = 1
         while depth > 0:
@@ -327,20 +332,27 @@ def search_pairs(
                 stack[depth + 1] = 2 * node + 1
                 depth += 2
                 continue
-            # Few points are near the other leaf where limits differ much.
+            # Few points are near the other leaf where limits differ much. Where all of
+            # them are, the next leaves are compared without asking.
             near = near_node = np.uint64(0)
-            if gap < limit[leaf]:
-                for panel in range(tree.start[leaf], tree.end[leaf]):
-                    start = panel * PANEL
-                    near |= panel_near_box(
-                        panels, panel, lows, highs, node, lists.limit, start
-                    ) << np.uint64(start - tree.start[leaf] * PANEL)
-            if gap < limit[node]:
-                for panel in range(tree.start[node], tree.end[node]):
-                    start = panel * PANEL
-                    near_node |= panel_near_box(
-                        panels, panel, lows, highs, leaf, lists.limit, start
-                    ) << np.uint64(start - tree.start[node] * PANEL)
+            if n_unasked > 0:
+                n_unasked -= 1
+                near = ~near
+            else:
+                if gap < limit[leaf]:
+                    for panel in range(tree.start[leaf], tree.end[leaf]):
+                        start = panel * PANEL
+                        near |= panel_near_box(
+                            panels, panel, lows, highs, node, lists.limit, start
+                        ) << np.uint64(start - tree.start[leaf] * PANEL)
+                if gap < limit[node]:
+                    for panel in range(tree.start[node], tree.end[node]):
+                        start = panel * PANEL
+                        near_node |= panel_near_box(
+                            panels, panel, lows, highs, leaf, lists.limit, start
+                        ) << np.uint64(start - tree.start[node] * PANEL)
+                if count_bits(near) + count_bits(near_node) >= MANY_NEAR:
+                    n_unasked = UNASKED
             if (near | near_node) != 0 and _compare_leaves(
                 tree, lists, leaf, node, near, near_node, out
             ):
@@ -426,44 +438,22 @@ def _refine(points: ListedPoints, limit: Floats, begin: int, stop: int) -> None:
     for i in range(begin, stop):
         reach = np.sqrt(np.float64(limit[i]) * certain) * certain - error.slack[i]
         points.beyond[i] = (max(reach, 0.0) / error.scale) ** 2 * (1.0 - 1e-12)
-        count = 0
-        while count < squared.shape[1] and place[i, count] >= 0:
-            count += 1
-        squared_distances(X, i, place[i], count, squared[i])
-        for slot in range(count):
-            neighbor, value = place[i, slot], squared[i, slot]
-            put_in_order(place, squared, source, i, neighbor, value, slot)
-
-
-# Arrays one by one: to pass all of them in a tuple would cost more than the work.
-@kernel
-def put_in_order(
-    place: I32, squared: F64, source: I64, at: int, neighbor: int, value: float, to: int
-) -> None:
-    """Enter a neighbor into an ordered list that ends before ``to``."""
-    while to > 0 and comes_before(place, squared, source, at, neighbor, value, to - 1):
-        squared[at, to] = squared[at, to - 1]
-        place[at, to] = place[at, to - 1]
-        to -= 1
-    squared[at, to] = value
-    place[at, to] = neighbor
-
-
-@kernel
-def comes_before(
-    place: I32,
-    squared: F64,
-    source: I64,
-    at: int,
-    neighbor: int,
-    value: float,
-    slot: int,
-) -> bool:
-    """Whether a neighbor comes before what is in a slot of a list.
-
-    Edges that share a point compare by their other ends if equally long.
-    """
-    other = squared[at, slot]
-    return value < other or (
-        value == other and source[neighbor] < source[place[at, slot]]
-    )
+        for slot in range(squared.shape[1]):
+            neighbor = place[i, slot]
+            if neighbor < 0:
+                break
+            value = squared_distance(X, i, neighbor)
+            to = slot
+            # Edges that share a point compare by their other ends if equally long.
+            while to > 0 and (
+                value < squared[i, to - 1]
+                or (
+                    value == squared[i, to - 1]
+                    and source[neighbor] < source[place[i, to - 1]]
+                )
+            ):
+                squared[i, to] = squared[i, to - 1]
+                place[i, to] = place[i, to - 1]
+                to -= 1
+            squared[i, to] = value
+            place[i, to] = neighbor

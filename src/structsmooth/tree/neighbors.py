@@ -16,15 +16,13 @@ from numpy.typing import NDArray
 from structsmooth.support.jit import kernel
 from structsmooth.tree.algorithms import is_ready, prim_seconds
 from structsmooth.tree.duplicates import first_of_equal
-from structsmooth.tree.exact import F64, I64, Floats, squared_distance
+from structsmooth.tree.exact import F64, I32, I64, Floats, squared_distance
 from structsmooth.tree.kdtree import box_distance, widest_leaf
 from structsmooth.tree.neighbor_lists import (
     STACK,
     ListedPoints,
-    comes_before,
     in_threads,
     list_neighbors,
-    put_in_order,
     search_pairs,
 )
 from structsmooth.tree.neighbors_gram import choose_nearest, neighbors_by_products
@@ -206,8 +204,42 @@ def _search_again(points: ListedPoints, limit: Floats, first: int, step: int) ->
                         if i == j:
                             continue
                         value = squared_distance(X, i, j)
-                        if comes_before(place, squared, source, i, j, value, last):
-                            put_in_order(place, squared, source, i, j, value, last)
+                        if _comes_before(place, squared, source, i, j, value, last):
+                            _put_in_order(place, squared, source, i, j, value, last)
+
+
+# Arrays one by one: to pass all of them in a tuple would cost more than the work.
+@kernel
+def _put_in_order(
+    place: I32, squared: F64, source: I64, at: int, neighbor: int, value: float, to: int
+) -> None:
+    """Enter a neighbor into an ordered list that ends before ``to``."""
+    while to > 0 and _comes_before(place, squared, source, at, neighbor, value, to - 1):
+        squared[at, to] = squared[at, to - 1]
+        place[at, to] = place[at, to - 1]
+        to -= 1
+    squared[at, to] = value
+    place[at, to] = neighbor
+
+
+@kernel
+def _comes_before(
+    place: I32,
+    squared: F64,
+    source: I64,
+    at: int,
+    neighbor: int,
+    value: float,
+    slot: int,
+) -> bool:
+    """Whether a neighbor comes before what is in a slot of a list.
+
+    Edges that share a point compare by their other ends if equally long.
+    """
+    other = squared[at, slot]
+    return value < other or (
+        value == other and source[neighbor] < source[place[at, slot]]
+    )
 
 
 @kernel

@@ -194,6 +194,16 @@ def lowest_bit(_typing_context: Any, _mask: Any) -> Any:
 
 
 @intrinsic
+def count_bits(_typing_context: Any, _mask: Any) -> Any:
+    """Return how many bits are set in a uint64."""
+
+    def code(_context: Any, b: Any, _signature: Any, arguments: Any) -> Any:
+        return b.ctpop(arguments[0])
+
+    return types.int64(types.uint64), code
+
+
+@intrinsic
 def _square_strip(
     _typing_context: Any, strips: Any, _strip: Any, point: Any, out: Any
 ) -> Any:
