@@ -161,7 +161,9 @@ def _scaled(X: NDArray[Any]) -> tuple[NDArray[Any], int]:
         return X, 0  # the squares of float32 numbers fit float64
     size = np.abs(X)
     exponent = int(np.frexp(size.max())[1])
-    least = float(np.min(size, where=size > 0.0, initial=np.inf))
+    least = float(size.min())
+    if least < SMALLEST:  # zeros do not count, but to leave them out takes longer
+        least = float(np.min(size, where=size > 0.0, initial=np.inf))
     if abs(exponent) <= 300 and least >= SMALLEST:
         return X, 0
     scaled = np.ldexp(X, -exponent)
