@@ -32,15 +32,15 @@ StructuralSmoother(random_state=0, n_jobs=2).fit(X, y)
 print(time.perf_counter() - start)
 """
 FITS = ((5_000, 20), (100_000, 28), (1_000_000, 28))
-MEMORY = """
-from benchmarks.cases import blobs, table_cluster
-from structsmooth import euclidean_mst
-
+PEAK = """
 def peak():
     with open("/proc/self/status") as stream:
         line = next(line for line in stream if line.startswith("VmHWM"))
     return int(line.split()[1]) / 1024
-
+"""
+MEMORY = """
+from benchmarks.cases import blobs, table_cluster
+from structsmooth import euclidean_mst
 import numpy as np
 X = np.load({path!r})
 euclidean_mst(blobs(5000, 28))  # load the kernels
@@ -49,6 +49,25 @@ with open("/proc/self/clear_refs", "w") as stream:
 before = peak()
 euclidean_mst(X, n_jobs={n_jobs})
 print(peak() - before)
+"""
+FIT_MEMORY = """
+import warnings
+import numpy as np
+from structsmooth import StructuralSmoother
+warnings.simplefilter("ignore")
+draw = np.random.default_rng(0)
+y = draw.integers(0, 2, 1_000_000)
+X = np.empty((len(y), 28), np.float32)
+for start in range(0, len(y), 50_000):
+    X[start : start + 50_000] = draw.normal(size=(50_000, 28))
+X[:, 0] += y
+few = slice(0, 3000)
+StructuralSmoother(n_clusters=3, random_state=0, n_jobs=2).fit(X[few], y[few])
+with open("/proc/self/clear_refs", "w") as stream:
+    stream.write("5")  # forget the peak so far
+before = peak()
+StructuralSmoother(random_state=0, n_jobs=2).fit(X, y)
+print((peak() - before) / (X.nbytes / 2**20))
 """
 
 IMPORTS = ("import sklearn", "from structsmooth import StructuralSmoother")
@@ -110,8 +129,10 @@ def run():
         path = f"{folder}/X.npy"
         np.save(path, table_cluster(86_000))
         for n_jobs in (1, 2):
-            extra = _run(MEMORY.format(path=path, n_jobs=n_jobs))
+            extra = _run(PEAK + MEMORY.format(path=path, n_jobs=n_jobs))
             name = f"tree of (86 000, 28), {n_jobs} threads, MB above the input"
             results[name] = extra
+    name = "fit of (1 000 000, 28), memory above the input, relative to the input"
+    results[name] = _run(PEAK + FIT_MEMORY)
     print(json.dumps(results, indent=1), flush=True)
     return {"costs": results}
