@@ -317,29 +317,38 @@ def test_the_table_of_crossovers(n, d, expected):
 def test_small_work_does_not_wait_for_compilation(monkeypatch):
     monkeypatch.setattr(algorithms, "is_compiled", lambda _: False)
     monkeypatch.setattr(algorithms, "_waited", {})
-    assert algorithms._affordable_algorithm(9000, 8, None) == "prim"
-    assert algorithms._affordable_algorithm(9000, 8, workload=60.0) == "boruvka"
-    assert algorithms._affordable_algorithm(10**6, 8, None) == "boruvka"
+    choose = algorithms._affordable_algorithm
+    assert choose(5000, 8, None) == "prim"
+    assert choose(9000, 8, None) == "prim"
+    assert choose(5000, 8, workload=10.0) == "prim_rounded"
+    assert choose(9000, 8, workload=40.0) == "prim_rounded"  # a quarter of that
+    assert choose(9000, 8, workload=60.0) == "boruvka"
+    assert choose(9000, 200, workload=10.0) == "prim"
+    assert choose(9000, 200, workload=20.0) == "boruvka"
+    assert choose(10**6, 8, None) == "boruvka"
     monkeypatch.setattr(algorithms, "is_compiled", lambda _: True)
-    assert algorithms._affordable_algorithm(9000, 8, None) == "boruvka"
-
-
-def test_small_work_that_goes_on_is_worth_a_compilation(monkeypatch):
-    monkeypatch.setattr(algorithms, "is_compiled", lambda _: False)
-    monkeypatch.setattr(algorithms, "_waited", {})
-    work = {"prim_rounded": (4000, 20), "boruvka": (20_000, 20)}
-    for algorithm, (n, d) in work.items():
-        used = []
-        while len(used) < 1000 and "prim" in (used or ["prim"])[-1:]:
-            used.append(algorithms._affordable_algorithm(n, d, None))
-        most = algorithms.COMPILE_SECONDS[algorithm]
-        assert used[-1] == algorithm
-        assert len(used) == int(most / algorithms.prim_seconds(n, d)) + 1
+    assert choose(9000, 8, None) == "boruvka"
 
 
 def test_the_cost_of_prim_grows_with_rows_and_features():
     assert prim_seconds(2000, 8) == pytest.approx(4 * prim_seconds(1000, 8))
     assert prim_seconds(1000, 80) > prim_seconds(1000, 8)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "n", "d", "share"),
+    [("prim_rounded", 4000, 20, 1.0), ("boruvka", 20_000, 20, 0.25)],
+)
+def test_small_work_that_goes_on_is_worth_a_compilation(
+    monkeypatch, algorithm, n, d, share
+):
+    monkeypatch.setattr(algorithms, "is_compiled", lambda _: False)
+    monkeypatch.setattr(algorithms, "_waited", {})
+    seconds = share * algorithms.prim_seconds(n, d)
+    expected = int(algorithms.COMPILE_SECONDS[algorithm] / seconds) + 1
+    for _ in range(expected - 1):
+        assert algorithms._affordable_algorithm(n, d, None) != algorithm
+    assert algorithms._affordable_algorithm(n, d, None) == algorithm
 
 
 @pytest.mark.parametrize("rotate", [False, True])
@@ -425,7 +434,7 @@ def test_neighbors_of_discrete_rows(rng, monkeypatch, values, d, k, way):
 def search_by(monkeypatch, way):
     neighbors = "structsmooth.tree.neighbors"
     monkeypatch.setattr(f"{neighbors}.CROSSOVERS", ((np.inf, *WAYS[way]),))
-    monkeypatch.setattr(f"{neighbors}.is_ready", lambda *_: True)
+    monkeypatch.setattr(f"{neighbors}.is_ready", lambda *_, **__: True)
 
 
 @pytest.mark.parametrize("k", [0, 5, 1.5])

@@ -35,6 +35,9 @@ CROSSOVERS = (
 )
 # Rows up to which Prim on exact distances is fastest where many of them are equal.
 TIED_ROWS = 2000
+# Where Prim on float32 distances stands in for Boruvka until that is compiled: features
+# up to, and its share of the time of Prim on exact distances.
+ROUNDED_FEATURES, ROUNDED_SHARE = 160, 0.25
 # What compiling takes, in seconds, on a slow machine.
 COMPILE_SECONDS = {"prim_rounded": 3.0, "prim_gram": 4.0, "boruvka": 12.0}
 KERNELS = {
@@ -92,7 +95,7 @@ def _build(algorithm: str, X: NDArray[Any], n_threads: int) -> Edges:
         edges = prim_rounded.prim_rounded(X)
         if edges is not None:
             return edges
-        if len(X) <= TIED_ROWS or not is_compiled(KERNELS["boruvka"]):
+        if len(X) <= TIED_ROWS or not is_ready("boruvka", prim_seconds(*X.shape)):
             return prim(X)
     if algorithm == "prim_gram":
         return prim_gram.prim_gram(X)
@@ -102,22 +105,27 @@ def _build(algorithm: str, X: NDArray[Any], n_threads: int) -> Edges:
 def _affordable_algorithm(n: int, d: int, workload: float | None) -> str:
     """Return the fastest algorithm, unless compiling it costs more than it saves."""
     algorithm, seconds = choose_algorithm(n, d), prim_seconds(n, d)
-    if algorithm == "prim" or is_ready(
-        algorithm, KERNELS[algorithm], seconds, workload or 0.0
-    ):
+    workload = workload or 0.0
+    if algorithm == "boruvka" and d <= ROUNDED_FEATURES:
+        share = ROUNDED_SHARE
+        if is_ready("boruvka", seconds * share, workload * share):
+            return "boruvka"
+        algorithm = "prim_rounded"
+    if algorithm == "prim" or is_ready(algorithm, seconds, workload):
         return algorithm
     return "prim"
 
 
 def is_ready(
-    algorithm: str, kernel: Any, seconds: float, workload: float = 0.0
+    algorithm: str, seconds: float, workload: float = 0.0, kernel: Any = None
 ) -> bool:
-    """Whether a kernel is compiled, or worth that.
+    """Whether an algorithm is compiled, or worth that.
 
-    It is if simple work of so many seconds, all the work that this is part of, or what
-    there has been before takes longer than compiling.
+    It is if simpler work of so many seconds, all the work that this is part of, or what
+    there has been before takes longer than compiling. ``kernel`` is the one to look
+    for, if it is not the algorithm's own.
     """
-    if is_compiled(kernel):
+    if is_compiled(kernel or KERNELS[algorithm]):
         return True
     _waited[algorithm] = _waited.get(algorithm, 0.0) + seconds
     return max(workload, _waited[algorithm]) > COMPILE_SECONDS[algorithm]

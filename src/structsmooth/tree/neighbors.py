@@ -110,8 +110,9 @@ def _fastest_way(n: int, d: int) -> str:
         return "brute"
     seconds = 2.0 * prim_seconds(n, d)  # Prim compares each pair once
     if n <= product_rows:
-        return "products" if is_ready("prim_gram", choose_nearest, seconds) else "brute"
-    return "lists" if is_ready("boruvka", search_pairs, seconds) else "brute"
+        ready = is_ready("prim_gram", seconds, kernel=choose_nearest)
+        return "products" if ready else "brute"
+    return "lists" if is_ready("boruvka", seconds, kernel=search_pairs) else "brute"
 
 
 def _list_all(X: NDArray[Any], indices: I64, squared: F64, n_threads: int) -> None:
