@@ -26,6 +26,7 @@ from structsmooth.tree.prim import prim
 # float32 distances, up to which on inner products. Beyond, neighbor lists and Boruvka.
 CROSSOVERS = (
     (3, 900, 2500, 0),
+    (6, 400, 4000, 0),
     (24, 400, 6000, 0),
     (40, 200, 5500, 0),
     (96, 150, 4000, 0),
