@@ -69,7 +69,7 @@ def test_the_same_seed_gives_the_same_centers_and_another_one_others(rng):
 
 
 def test_large_clusters_are_divided_by_their_weight():
-    """4, 2 and 1 kilograms: of seven clusters four, two and one."""
+    """Of seven clusters, rows of weights 40, 20 and 10 get four, two and one."""
     members = [np.arange(0, 40), np.arange(40, 60), np.arange(60, 70)]
     assert kmeans._apportion(7, members, np.ones(70)) == [4, 2, 1]
     weights = np.ones(70)

@@ -21,7 +21,7 @@ from structsmooth.tree.simd import (
     PANEL,
     ROWS,
     lowest_bit,
-    panel_near_box,
+    near_box,
     tile_below,
 )
 
@@ -217,12 +217,8 @@ def _search_leaves(
                 stack[depth + 1], gap_of[depth + 1] = near, near_gap
                 depth += 2
                 continue
-            near = np.uint64(0)
-            for panel in range((count + PANEL - 1) // PANEL):
-                start = panel * PANEL
-                near |= panel_near_box(
-                    query_panels, panel, tree.low, tree.high, node, limit, start
-                ) << np.uint64(start)
+            n_panels = (count + PANEL - 1) // PANEL
+            near = near_box(query_panels, 0, n_panels, tree.low, tree.high, node, limit)
             if near == 0:
                 continue
             improved = False

@@ -62,6 +62,25 @@ def squared_distances(
 
 
 @kernel
+def keep_nearest(
+    indices: I64, squared: F64, row: int, other: int, value: float
+) -> None:
+    """Enter a row that is met in ascending order into the nearest ones of another.
+
+    Of equally near ones the lower row, met first, stays.
+    """
+    slot = indices.shape[1] - 1
+    if value >= squared[row, slot]:
+        return
+    while slot > 0 and squared[row, slot - 1] > value:
+        squared[row, slot] = squared[row, slot - 1]
+        indices[row, slot] = indices[row, slot - 1]
+        slot -= 1
+    squared[row, slot] = value
+    indices[row, slot] = other
+
+
+@kernel
 def precedes(
     squared: float, a: int, b: int, other_squared: float, c: int, d: int
 ) -> bool:

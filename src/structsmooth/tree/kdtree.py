@@ -165,21 +165,3 @@ def box_distance(
         gap = max(gap, zero)
         total += gap * gap
     return total
-
-
-@kernel
-def any_within(
-    points: Floats, begin: int, stop: int, limit: Floats, tree: KDTree, node: int
-) -> bool:
-    """Whether a point's squared distance to the box of a node is below its limit."""
-    zero = points.dtype.type(0.0)
-    for i in range(begin, stop):
-        total = zero
-        for feature in range(points.shape[1]):
-            value = points[i, feature]
-            gap = max(tree.low[node, feature] - value, value - tree.high[node, feature])
-            gap = max(gap, zero)
-            total += gap * gap
-        if total < limit[i]:
-            return True
-    return False

@@ -19,7 +19,6 @@ from structsmooth.support.jit import kernel
 from structsmooth.tree.exact import F64, I32, I64, Floats, squared_distance
 from structsmooth.tree.kdtree import (
     KDTree,
-    any_within,
     box_distance,
     build_kdtree,
     widest_leaf,
@@ -29,9 +28,8 @@ from structsmooth.tree.rounding import ErrorBound, no_rounding, round_points
 from structsmooth.tree.simd import (
     PANEL,
     ROWS,
-    count_bits,
     lowest_bit,
-    panel_near_box,
+    near_box,
     tile_below,
 )
 
@@ -41,9 +39,6 @@ LEAF_PANELS = ((8, 2), (np.inf, 4))
 ROTATE_FEATURES, ROTATE_ROWS = 4, 8
 # The bits of the rows of a tile, and of the points of a panel.
 A_TILE, A_PANEL = np.uint64(2**ROWS - 1), np.uint64(2**PANEL - 1)
-# If this many points of two leaves are near the other, all are taken to be, and so are
-# those of so many leaves that come next.
-MANY_NEAR, UNASKED = 48, 8
 # Depth of a stack that can hold two nodes of each level.
 STACK = 128
 
@@ -303,7 +298,6 @@ def search_pairs(
     which is safe because limits only fall. That the distance of two boxes is rounded is
     allowed for in the bound on what is not in a list.
     """
-    panels, lows, highs = tree.panels, tree.low, tree.high
     n_nodes = len(tree.start)
     first_leaf = n_nodes // 2
     out = np.empty(ROWS * PANEL, tree.rows.dtype)
@@ -316,7 +310,6 @@ def search_pairs(
     for leaf in range(first_leaf + first, n_nodes, step):
         low, high = tree.low[leaf], tree.high[leaf]
         sibling = ((leaf - 1) ^ 1) + 1
-        n_unasked = 0
         stack[0] = 0
         depth = 1
         while depth > 0:
@@ -332,27 +325,28 @@ def search_pairs(
                 stack[depth + 1] = 2 * node + 1
                 depth += 2
                 continue
-            # Few points are near the other leaf where limits differ much. Where all of
-            # them are, the next leaves are compared without asking.
+            # Few points are near the other leaf where limits differ much.
             near = near_node = np.uint64(0)
-            if n_unasked > 0:
-                n_unasked -= 1
-                near = ~near
-            else:
-                if gap < limit[leaf]:
-                    for panel in range(tree.start[leaf], tree.end[leaf]):
-                        start = panel * PANEL
-                        near |= panel_near_box(
-                            panels, panel, lows, highs, node, lists.limit, start
-                        ) << np.uint64(start - tree.start[leaf] * PANEL)
-                if gap < limit[node]:
-                    for panel in range(tree.start[node], tree.end[node]):
-                        start = panel * PANEL
-                        near_node |= panel_near_box(
-                            panels, panel, lows, highs, leaf, lists.limit, start
-                        ) << np.uint64(start - tree.start[node] * PANEL)
-                if count_bits(near) + count_bits(near_node) >= MANY_NEAR:
-                    n_unasked = UNASKED
+            if gap < limit[leaf]:
+                near = near_box(
+                    tree.panels,
+                    tree.start[leaf],
+                    tree.end[leaf],
+                    tree.low,
+                    tree.high,
+                    node,
+                    lists.limit,
+                )
+            if gap < limit[node]:
+                near_node = near_box(
+                    tree.panels,
+                    tree.start[node],
+                    tree.end[node],
+                    tree.low,
+                    tree.high,
+                    leaf,
+                    lists.limit,
+                )
             if (near | near_node) != 0 and _compare_leaves(
                 tree, lists, leaf, node, near, near_node, out
             ):
@@ -378,7 +372,8 @@ def _search_alone(tree: KDTree, lists: Lists, first: int, step: int) -> None:
     stack = np.empty(STACK, np.int64)
     for leaf in range(first_leaf + first, n_nodes, step):
         sibling = ((leaf - 1) ^ 1) + 1
-        begin, stop = tree.start[leaf] * PANEL, min(tree.end[leaf] * PANEL, n)
+        first_panel, end = tree.start[leaf], tree.end[leaf]
+        begin, stop = first_panel * PANEL, min(end * PANEL, n)
         stack[0] = 0
         depth = 1
         while depth > 0:
@@ -386,7 +381,10 @@ def _search_alone(tree: KDTree, lists: Lists, first: int, step: int) -> None:
             node = stack[depth]
             if node in (leaf, sibling):
                 continue
-            if not any_within(tree.rows, begin, stop, lists.limit, tree, node):
+            near = near_box(
+                tree.panels, first_panel, end, tree.low, tree.high, node, lists.limit
+            )
+            if near == 0:
                 continue
             if node < first_leaf:
                 stack[depth] = 2 * node + 2

@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 from structsmooth.support.jit import kernel
 from structsmooth.tree.algorithms import is_ready, prim_seconds
 from structsmooth.tree.duplicates import first_of_equal
-from structsmooth.tree.exact import F64, I32, I64, Floats, squared_distance
+from structsmooth.tree.exact import (
+    F64,
+    I32,
+    I64,
+    Floats,
+    keep_nearest,
+    squared_distance,
+)
 from structsmooth.tree.kdtree import box_distance, widest_leaf
 from structsmooth.tree.neighbor_lists import (
     STACK,
@@ -297,13 +304,7 @@ def _compare_with_all(strips: F64, rows: I64, indices: I64, squared: F64) -> Non
         for feature in range(n_features):
             point[feature] = strips[row // STRIP, feature, row % STRIP]
         squared_to_all(strips, point, distance)
+        distance[row] = np.inf
         for other in range(n):
-            if other == row or distance[other] >= squared[row, k - 1]:
-                continue  # of equally near ones the lower row, met first, stays
-            slot = k - 1
-            while slot > 0 and squared[row, slot - 1] > distance[other]:
-                squared[row, slot] = squared[row, slot - 1]
-                indices[row, slot] = indices[row, slot - 1]
-                slot -= 1
-            squared[row, slot] = distance[other]
-            indices[row, slot] = other
+            if distance[other] < squared[row, k - 1]:
+                keep_nearest(indices, squared, row, other, distance[other])

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.support.jit import kernel
-from structsmooth.tree.exact import F32, F64, I64, squared_distances
+from structsmooth.tree.exact import F32, F64, I64, keep_nearest, squared_distances
 from structsmooth.tree.prim import last_up_to, min_of
 from structsmooth.tree.prim_gram import Factors, distances_from_products, factors_of
 
@@ -70,14 +70,5 @@ def choose_nearest(
                 candidates[n_near] = j
                 n_near += 1
         squared_distances(X, row, candidates, n_near, exact)
-        for number_near in range(n_near):
-            value = exact[number_near]
-            if value >= squared[row, k - 1]:
-                continue  # of equally near ones the lower row, met first, stays
-            slot = k - 1
-            while slot > 0 and squared[row, slot - 1] > value:
-                squared[row, slot] = squared[row, slot - 1]
-                indices[row, slot] = indices[row, slot - 1]
-                slot -= 1
-            squared[row, slot] = value
-            indices[row, slot] = candidates[number_near]
+        for at in range(n_near):
+            keep_nearest(indices, squared, row, candidates[at], exact[at])

@@ -1,4 +1,4 @@
-"""The two innermost loops, written in vector instructions.
+"""The innermost loops, written in vector instructions.
 
 The compiler's own code for them keeps the sums in memory rather than in registers,
 which makes it 2.5 times slower.
@@ -126,7 +126,7 @@ def tile_below(
 
 
 @intrinsic
-def panel_near_box(
+def _panel_near_box(
     _typing_context: Any,
     panels: Any,
     _panel: Any,
@@ -183,22 +183,34 @@ def panel_near_box(
     return signature, code
 
 
+@kernel
+def near_box(
+    panels: NDArray[Any],
+    first: int,
+    stop: int,
+    lows: NDArray[Any],
+    highs: NDArray[Any],
+    node: int,
+    limits: NDArray[Any],
+) -> Any:
+    """Return which points of up to four panels are nearer to a box than their limits.
+
+    The panels are ``first`` to ``stop``, and 16 limits belong to each. Bit c of the
+    uint64 result stands for the point number c.
+    """
+    near = np.uint64(0)
+    for panel in range(first, stop):
+        bits = _panel_near_box(panels, panel, lows, highs, node, limits, panel * PANEL)
+        near |= bits << np.uint64((panel - first) * PANEL)
+    return near
+
+
 @intrinsic
 def lowest_bit(_typing_context: Any, _mask: Any) -> Any:
     """Return the position of the lowest bit that is set in a uint64."""
 
     def code(_context: Any, b: Any, _signature: Any, arguments: Any) -> Any:
         return b.cttz(arguments[0], cgutils.true_bit)
-
-    return types.int64(types.uint64), code
-
-
-@intrinsic
-def count_bits(_typing_context: Any, _mask: Any) -> Any:
-    """Return how many bits are set in a uint64."""
-
-    def code(_context: Any, b: Any, _signature: Any, arguments: Any) -> Any:
-        return b.ctpop(arguments[0])
 
     return types.int64(types.uint64), code
 
