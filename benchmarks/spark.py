@@ -1,16 +1,21 @@
-"""Spark compared with one process, on rows that fit into memory.
+"""Spark with one and two workers, compared with one process on the same machine.
 
-``python -m benchmarks.spark [ROWS]`` prints seconds and records them; it needs the
-extra ``spark`` and Java.
+``python -m benchmarks.spark [ROWS ...]`` fits rows of 28 float32 features in child
+processes: out of core with one and two threads, and with Spark with one and two workers
+of one core each, in processes of their own. It needs the extra ``spark`` and Java, and
+writes ``spark.json`` and ``.md`` into the results.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import tempfile
+import threading
 import time
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -18,50 +23,253 @@ import numpy as np
 from benchmarks.clock import machine
 from benchmarks.outofcore import RESULTS, make_data
 
+ROWS = (20_000, 1_000_000, 5_000_000, 20_000_000)
+# The heap of the driver and of each worker, and the limit out of core.
+HEAP, LIMIT = "1g", 4_000_000_000
+PART_ROWS = 500_000
+# More rows than this are fitted only once.
+TWICE = 1_000_000
 
-def main(n_rows):
+OUT_OF_CORE = """
+import json, sys, time
+import numpy as np
+from structsmooth import StructuralSmoother, fit_out_of_core
+folder, n_jobs, runs, limit = sys.argv[1], *map(int, sys.argv[2:])
+X = np.array(np.load(folder + "/X.npy", mmap_mode="r")[:20_000])
+y = np.array(np.load(folder + "/y.npy", mmap_mode="r")[:20_000])
+StructuralSmoother(n_clusters=4, random_state=0).fit(X, y)
+for run in range(runs):
+    start = time.perf_counter()
+    fit_out_of_core(
+        folder + "/X.npy",
+        folder + f"/out{n_jobs}{run}",
+        labels=folder + "/y.npy",
+        smoother=StructuralSmoother(random_state=0, n_jobs=n_jobs),
+        max_memory=limit,
+    )
+    seconds = time.perf_counter() - start
+    print(json.dumps({"seconds": seconds, "stages": {}}), flush=True)
+"""
+
+# Each call of a stage is timed; what comes between them is the driver's own work.
+SPARK = """
+import functools, json, sys, time
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+from structsmooth.spark import SparkStructuralSmoother, estimator, stages
+
+folder, workers, runs, heap = sys.argv[1], *map(int, sys.argv[2:4]), sys.argv[4]
+start = time.perf_counter()
+spark = (
+    SparkSession.builder.master(f"local-cluster[{workers},1,1024]")
+    .config("spark.driver.memory", heap)
+    .config("spark.executor.memory", heap)
+    .config("spark.ui.enabled", "false")
+    .config("spark.ui.showConsoleProgress", "false")
+    .getOrCreate()
+)
+spark.sparkContext.setLogLevel("WARN")
+print(json.dumps({"starts": time.perf_counter() - start}), flush=True)
+seconds = {}
+def timed(name, function):
+    @functools.wraps(function)
+    def call(*args, **options):
+        start = time.perf_counter()
+        try:
+            return function(*args, **options)
+        finally:
+            seconds[name] = seconds.get(name, 0.0) + time.perf_counter() - start
+    return call
+estimator.check_rows = timed("look", estimator.check_rows)
+stages.fit_assigner = timed("cluster", stages.fit_assigner)
+stages.cluster_sizes = timed("assign", stages.cluster_sizes)
+estimator._bounds = timed("trees", estimator._bounds)
+frame = spark.read.parquet(folder + "/parts")
+for run in range(runs):
+    seconds.clear()
+    start = time.perf_counter()
+    SparkStructuralSmoother().fit(frame)
+    total = time.perf_counter() - start
+    print(json.dumps({"seconds": total, "stages": dict(seconds)}), flush=True)
+spark.stop()
+"""
+
+
+def write_parts(folder):
+    """Write the rows as parquet files of a column of arrays."""
     import pyarrow as pa
     import pyarrow.parquet as pq
-    from pyspark.sql import SparkSession
-    from pyspark.sql import functions as F  # noqa: N812 (Spark's own)
 
-    from structsmooth import StructuralSmoother
-    from structsmooth.spark import SparkStructuralSmoother
+    X, y = (np.load(folder / f"{name}.npy", mmap_mode="r") for name in "Xy")
+    (folder / "parts").mkdir()
+    for number, start in enumerate(range(0, len(X), PART_ROWS)):
+        rows = np.array(X[start : start + PART_ROWS])
+        ends = np.arange(0, rows.size + 1, rows.shape[1], dtype=np.int32)
+        features = pa.ListArray.from_arrays(ends, rows.ravel())
+        labels = np.array(y[start : start + PART_ROWS]).astype(np.int64)
+        table = pa.table({"features": features, "label": labels})
+        pq.write_table(table, folder / f"parts/part-{number:05d}.parquet")
 
-    with tempfile.TemporaryDirectory() as folder:
-        make_data(Path(folder), n_rows)
-        X, y = (np.load(f"{folder}/{name}.npy") for name in "Xy")
-        columns = {f"f{i}": X[:, i] for i in range(X.shape[1])}
-        pq.write_table(pa.table({**columns, "label": y}), f"{folder}/rows.parquet")
-        StructuralSmoother(random_state=0).fit(X[:5000], y[:5000])  # load the kernels
-        start = time.perf_counter()
-        StructuralSmoother(random_state=0, n_jobs=2).fit(X, y)
-        seconds = {"one process": time.perf_counter() - start}
-        os.environ["PYSPARK_PYTHON"] = sys.executable
-        start = time.perf_counter()
-        spark = (
-            SparkSession.builder.master("local[2]")
-            .config("spark.ui.enabled", "false")
-            .config("spark.ui.showConsoleProgress", "false")
-            .config("spark.sql.shuffle.partitions", "8")
-            .getOrCreate()
-        )
-        seconds["Spark starts"] = time.perf_counter() - start
-        table = spark.read.parquet(f"{folder}/rows.parquet")
-        frame = table.select(
-            F.array(*columns).cast("array<double>").alias("features"), "label"
-        )
-        for run in ("first", "second"):
-            start = time.perf_counter()
-            SparkStructuralSmoother().fit(frame)
-            seconds[f"Spark, {run} fit"] = time.perf_counter() - start
-        spark.stop()
-    print(seconds)
-    measured = {"machine": machine(), "rows": n_rows, "seconds": seconds}
-    beside = RESULTS / "spark.part"
-    beside.write_text(json.dumps(measured, indent=1) + "\n")
-    beside.replace(RESULTS / "spark.json")
+
+def role_of(pid):
+    """Return what a process of Spark is, by its command."""
+    command = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
+    if "CoarseGrainedExecutorBackend" in command:
+        return "workers, Java"
+    if "pyspark.daemon" in command:
+        return "workers, Python"
+    return "driver, Java" if "SparkSubmit" in command else "driver, Python"
+
+
+def memory_by_role(root):
+    """Return the resident bytes of a process and of all that it has started."""
+    parents, found = {}, {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = entry.read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue  # it has ended
+        parents[int(entry.parent.name)] = int(fields[1])
+    for pid in parents:
+        ancestor = pid
+        while ancestor not in (0, root):
+            ancestor = parents.get(ancestor, 0)
+        if ancestor == root:
+            try:
+                # Pages that forked processes share count once.
+                text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+                role = role_of(pid)
+            except OSError:
+                continue
+            kilobytes = next(int(t.split()[1]) for t in text.split("\n") if "Pss:" in t)
+            found[role] = found.get(role, 0) + 1024 * kilobytes
+    return found
+
+
+def run_child(program, *arguments):
+    """Return the lines that a child prints, and its peak memory by role."""
+    environment = os.environ | {
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "OMP_NUM_THREADS": "1",
+    }
+    child = subprocess.Popen(
+        [sys.executable, "-c", program, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+    peaks = {}
+
+    def watch():
+        while child.poll() is None:
+            for role, size in memory_by_role(child.pid).items():
+                peaks[role] = max(peaks.get(role, 0), size)
+            time.sleep(0.5)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    lines = [json.loads(line) for line in child.stdout if line.startswith("{")]
+    watcher.join()
+    if child.returncode:
+        raise SystemExit(f"a child process ended with {child.returncode}")
+    return lines, peaks
+
+
+def measure(n_rows):
+    """Return one entry for each way to fit so many rows."""
+    entries = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        make_data(folder, n_rows)
+        write_parts(folder)
+        for how, program, limit in (
+            ("out of core", OUT_OF_CORE, LIMIT),
+            ("Spark", SPARK, HEAP),
+        ):
+            for cores in (1, 2):
+                runs = 2 if n_rows <= TWICE else 1
+                lines, peaks = run_child(program, folder, cores, runs, limit)
+                fits = [line for line in lines if "seconds" in line]
+                entry = {
+                    "rows": n_rows,
+                    "how": how,
+                    "cores": cores,
+                    "starts": lines[0].get("starts", 0.0),
+                    "seconds": [fit["seconds"] for fit in fits],
+                    "stages": fits[-1]["stages"],
+                    "peaks": peaks,
+                }
+                print(entry, flush=True)
+                entries.append(entry)
+    return entries
+
+
+def lines_of(measured):
+    """Return the lines of the page."""
+    entries = measured["entries"]
+    yield from (
+        "# Spark",
+        "",
+        "Made by `python -m benchmarks.spark`: generated rows of 28 float32 features, "
+        "read from parquet with Spark and from a npy file out of core. A worker has "
+        f"one core and a heap of {HEAP}, and runs in a process of its own; out of core "
+        "has as many threads. The ratio is the time that one core takes to that of two "
+        "cores, for the last fit. Memory is the peak over the fits, with shared pages "
+        "counted once.",
+        "",
+        "| rows | how | cores | start, s | first fit, s | second fit, s | ratio "
+        "| driver, GB | workers, GB |",
+        "|---|---|---|---|---|---|---|---|---|",
+    )
+    of_one = {(e["rows"], e["how"]): e["seconds"] for e in entries if e["cores"] == 1}
+    for entry in entries:
+        seconds = entry["seconds"]
+        ratio = of_one[entry["rows"], entry["how"]][-1] / seconds[-1]
+        memory = [
+            sum(v for k, v in entry["peaks"].items() if k.startswith(side)) / 1e9
+            for side in ("driver", "workers")
+        ]
+        times = [entry["starts"], *seconds]
+        cells = [f"{time:.1f}" for time in times] + [""] * (3 - len(times))
+        cells += [f"{number:.2f}" for number in (ratio, *memory)]
+        head = f"| {entry['rows']} | {entry['how']} | {entry['cores']} | "
+        yield head + " | ".join(cells) + " |"
+    names = ("look", "cluster", "assign", "trees")
+    yield from (
+        "",
+        "Seconds of the last fit with Spark, by stage:",
+        "",
+        f"| rows | workers | {' | '.join(names)} |",
+        "|---" * (2 + len(names)) + "|",
+    )
+    for entry in entries:
+        if entry["stages"]:
+            cells = " | ".join(f"{entry['stages'][name]:.1f}" for name in names)
+            yield f"| {entry['rows']} | {entry['cores']} | {cells} |"
+    facts = measured["machine"]
+    used = ", ".join(
+        f"{name} {number}" for name, number in measured["versions"].items()
+    )
+    yield from (
+        "",
+        f"{facts['processor']}, {facts['cores']} cores, shared with other programs. "
+        f"Python {facts['python']}, {used}.",
+    )
+
+
+def main(sizes):
+    entries = [entry for n_rows in sizes for entry in measure(n_rows)]
+    versions = {name: version(name) for name in ("pyspark", "pyarrow", "numpy")}
+    measured = {"machine": machine(), "versions": versions, "entries": entries}
+    for suffix, text in (
+        ("json", json.dumps(measured, indent=1)),
+        ("md", "\n".join(lines_of(measured))),
+    ):
+        beside = RESULTS / "spark.part"
+        beside.write_text(text + "\n")
+        beside.replace(RESULTS / f"spark.{suffix}")
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 200_000)
+    main([int(text) for text in sys.argv[1:]] or ROWS)

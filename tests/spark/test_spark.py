@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from pyspark.ml import Pipeline, PipelineModel
 from pyspark.ml.feature import VectorAssembler
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from oracles import assert_possible
-from structsmooth import smooth_labels, solve_strengths
+from structsmooth import StructuralSmoother, smooth_labels, solve_strengths
 from structsmooth.bayes_error.regions import bounds_of_regions
 from structsmooth.errors import InvalidInputError, SampledClustersWarning
 from structsmooth.spark import (
@@ -22,6 +23,7 @@ from structsmooth.spark import (
     stages,
 )
 from structsmooth.spark.model import _from_json, _to_json
+from structsmooth.spark.stages import Packing
 
 
 def skewed(n=2500, d=4, seed=0):
@@ -80,11 +82,8 @@ def frame(make_frame, data):
 
 
 @pytest.fixture(scope="module")
-def model(frame, spark):
-    before = len(spark.sparkContext.statusTracker().getJobIdsForGroup())
-    fitted = SparkStructuralSmoother(nClusters=6, maxIter=5).fit(frame)
-    fitted.n_jobs = len(spark.sparkContext.statusTracker().getJobIdsForGroup()) - before
-    return fitted
+def model(frame):
+    return SparkStructuralSmoother(nClusters=6).fit(frame)
 
 
 def test_counts_and_strengths_are_those_of_a_single_process(model, frame, data):
@@ -102,6 +101,73 @@ def test_counts_and_strengths_are_those_of_a_single_process(model, frame, data):
     soft = np.array([row["softLabel"].toArray() for row in found])
     assert np.array_equal(soft, smooth_labels(coded, strengths, 2))
     assert [row["label"] for row in found] == y.tolist()
+
+
+def in_memory(X, y, **settings):
+    return StructuralSmoother(random_state=0, **settings).fit(X, y)
+
+
+def test_the_clusters_are_those_of_a_single_process(model, frame, data):
+    alone = in_memory(*data, n_clusters=6)
+    found = model.transform(frame).orderBy("row").collect()
+    assert [row["cluster"] for row in found] == alone.cluster_labels_.tolist()
+    assert np.array_equal(model.strengths, alone.strengths_)
+    assert model.bias == alone.bias_
+
+
+@pytest.mark.parametrize("reducer", ["pca", "scaled-pca"])
+def test_many_features_are_reduced_as_in_a_single_process(make_frame, reducer):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(900, 70)) * np.geomspace(1.0, 9.0, 70) + 1e4
+    y = (X[:, -1] > 1e4).astype(int)
+    alone = in_memory(X, y, n_clusters=4, reducer=reducer)
+    fitted = SparkStructuralSmoother(nClusters=4, reducer=reducer).fit(make_frame(X, y))
+    mine, other = fitted._smoother.structure_.reduction, alone.structure_.reduction
+    np.testing.assert_allclose(mine.center, other.center, rtol=1e-12)
+    np.testing.assert_allclose(mine.components, other.components, atol=1e-9)
+    if reducer == "scaled-pca":
+        np.testing.assert_allclose(mine.scale, other.scale, rtol=1e-12)
+    assert fitted.bayesErrorBounds.crossing[0, 1] == pytest.approx(
+        alone.bayes_error_bounds_.crossing[0, 1], abs=2
+    )
+
+
+def test_floats_stay_floats_on_their_way(spark, data):
+    X, y = data
+    X = X.astype(np.float32)
+    rows = [(x, label) for x, label in zip(X.tolist(), y.tolist(), strict=True)]
+    table = spark.createDataFrame(rows, "features array<float>, label string")
+    seen = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            stages, "Packing", lambda *given: seen.append(given) or Packing(*given)
+        )
+        fitted = SparkStructuralSmoother(nClusters=6).fit(table)
+    assert seen == [(4, "f4")]
+    assert np.array_equal(fitted.strengths, in_memory(X, y, n_clusters=6).strengths_)
+
+
+def test_the_driver_never_collects_rows(frame, monkeypatch):
+    received = []
+    collect = DataFrame.collect
+
+    def counted(self):
+        received.append(collect(self))
+        return received[-1]
+
+    def refused(*_args):
+        raise AssertionError("rows were sent to the driver in another way")
+
+    monkeypatch.setattr(DataFrame, "collect", counted)
+    for name in ("toPandas", "take", "head", "first", "toLocalIterator", "rdd"):
+        monkeypatch.setattr(DataFrame, name, refused)
+    SparkStructuralSmoother(nClusters=6).fit(frame)
+    # One entry for each of three partitions, for the clusterer, for each of the
+    # clusters and for each of the regions.
+    assert [len(some) for some in received][:2] == [3, 1]
+    assert all(len(some) <= 6 for some in received)
+    sizes = [len(repr(row)) for some in received for row in some]
+    assert max(sizes) < 2500 * 4  # less than a byte for each feature of each row
 
 
 def test_a_saved_model_is_json_and_gives_the_same_columns(model, frame, tmp_path):
@@ -156,7 +222,7 @@ def test_a_cluster_too_large_for_a_worker_is_sampled_openly(make_frame):
     X, y = skewed(1500, 40, seed=2)  # four directions matter
     wide = make_frame(X, y)
     smoother = SparkStructuralSmoother(
-        clusterer="gmm", maxIter=4, nClusters=2, nComponents=4, maxClusterRows=300
+        clusterer="gmm", nClusters=2, nComponents=4, maxClusterRows=300
     )
     with pytest.warns(SampledClustersWarning, match="more than maxClusterRows=300"):
         fitted = smoother.fit(wide)
@@ -172,6 +238,62 @@ def test_a_cluster_too_large_for_a_worker_is_sampled_openly(make_frame):
         assert_possible(bounds)
     clusters = [row["cluster"] for row in fitted.transform(wide).collect()]
     assert np.bincount(clusters).tolist() == sizes
+
+
+def test_a_sample_is_drawn_evenly_and_again_the_same():
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(20_000, 3)), 2)
+    coded = rng.integers(0, 3, 20_000).astype(np.int32)
+    drawn = stages._hash_of_rows(X, coded, 5) < 0.25 * 2.0**64
+    assert drawn.mean() == pytest.approx(0.25, abs=0.015)  # five standard errors
+    for group in (X[:, 0] > 0, coded == 1, X[:, 2] > 1):
+        assert drawn[group].mean() == pytest.approx(0.25, abs=0.04)
+    shuffled = rng.permutation(20_000)
+    again = stages._hash_of_rows(X[shuffled], coded[shuffled], 5) < 0.25 * 2.0**64
+    assert np.array_equal(again, drawn[shuffled])
+    other = stages._hash_of_rows(X, coded, 6) < 0.25 * 2.0**64
+    assert (drawn & other).mean() == pytest.approx(0.0625, abs=0.01)
+
+
+def test_a_skewed_cluster_changes_nothing(make_frame):
+    # About two rows of five are in one cluster, of 24.
+    rng = np.random.default_rng(4)
+    center = np.concatenate([np.zeros(1200, int), rng.integers(1, 24, 1800)])
+    X = rng.normal(size=(3000, 3)) + 30.0 * rng.normal(size=(24, 3))[center]
+    y = (rng.random(3000) < np.where(center == 0, 0.5, 0.1)).astype(int)
+    skew = make_frame(X, y, partitions=5)
+    fitted = SparkStructuralSmoother(nClusters=24).fit(skew)
+    assert max(b.n_samples for b in fitted.clusterBounds) > 1150
+    _, _, _, bounds = single_process(fitted, skew, X)
+    assert_same_bounds(fitted, bounds)
+
+
+def slow_once(bound, marker):
+    """Let the first tree take so long that Spark starts it a second time."""
+
+    def wrapped(rows):
+        try:
+            os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return bound(rows)
+        time.sleep(600)
+        return bound(rows)
+
+    return wrapped
+
+
+def test_a_slow_worker_is_overtaken(frame, data, monkeypatch, tmp_path):
+    marker = str(tmp_path / "slow")
+    original = stages.bounder
+    monkeypatch.setattr(
+        stages, "bounder", lambda *args: slow_once(original(*args), marker)
+    )
+    start = time.monotonic()
+    fitted = SparkStructuralSmoother(nClusters=6).fit(frame)
+    assert os.path.exists(marker)
+    assert time.monotonic() - start < 500  # nobody waited for it
+    _, _, _, bounds = single_process(fitted, frame, data[0])
+    assert_same_bounds(fitted, bounds)
 
 
 def fatal_once(bound, marker):
@@ -202,7 +324,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(
     monkeypatch.setattr(
         stages, "bounder", lambda *args: fatal_once(original(*args), marker)
     )
-    fitted = SparkStructuralSmoother(nClusters=6, maxIter=5).fit(frame)
+    fitted = SparkStructuralSmoother(nClusters=6).fit(frame)
     assert os.path.exists(marker)
     _, _, _, bounds = single_process(fitted, frame, data[0])
     assert_same_bounds(fitted, bounds)
@@ -237,6 +359,7 @@ def few(make_frame):
             {"features": "if(row = 9, array(1.0d), array(1.0d, 2.0d))"},
             "vectors of different lengths, from 1 to 2",
         ),
+        ({"features": "cast(array() as array<double>)"}, "holds empty vectors"),
         ({"label": "'only'"}, "only one class"),
         ({"label": "row / 2"}, "holds fractions such as"),
     ],
@@ -256,12 +379,14 @@ def test_wrong_columns_and_settings_are_refused_before_the_work(few):
         SparkStructuralSmoother(maxClusterRows=0).fit(few)
     with pytest.raises(TypeError):
         SparkStructuralSmoother(alpha=[1])
+    with pytest.warns(FutureWarning, match="maxIter has no effect"):
+        SparkStructuralSmoother(maxIter=5)
 
 
 def test_huge_numbers_do_not_overflow(make_frame):
     X, y = skewed(400)
     model, huge = (
-        SparkStructuralSmoother(nClusters=2, maxIter=2).fit(make_frame(rows, y, 1))
+        SparkStructuralSmoother(nClusters=2).fit(make_frame(rows, y, 1))
         for rows in (X, X * 2.0**900)
     )
     assert np.array_equal(huge.strengths, model.strengths)

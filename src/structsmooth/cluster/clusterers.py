@@ -127,7 +127,7 @@ def fit_clusterer(
 def _fit_kmeans(
     X: Any, n_clusters: int, random_state: Any, weights: NDArray[Any] | None
 ) -> Assigner:
-    rows = _order_of_rows(X, weights)
+    rows = order_of_rows(X, weights)
     draws = kmeans_sample(X.shape[0], n_clusters, random_state)
     if draws is not None:
         rows = rows[draws]
@@ -217,7 +217,7 @@ def weighted_mean(X: Any, weights: NDArray[Any] | None) -> NDArray[np.float64]:
 def _fit_gaussian_mixture(X: Any, n_clusters: int, random_state: Any) -> Assigner:
     if sp.issparse(X):
         X = X.toarray()
-    return gaussian_mixture(X[_order_of_rows(X)], n_clusters, random_state)
+    return gaussian_mixture(X[order_of_rows(X)], n_clusters, random_state)
 
 
 def gaussian_mixture(
@@ -273,7 +273,7 @@ def _fit_foreign(
     return nearest, nearest.assign(X)  # of equal rows, the first one's label
 
 
-def _order_of_rows(X: Any, weights: NDArray[Any] | None = None) -> NDArray[np.int64]:
+def order_of_rows(X: Any, weights: NDArray[Any] | None = None) -> NDArray[np.int64]:
     """Return an order that depends on the data and not on how the rows are sorted.
 
     Seeded clustering draws rows by number. In the order of the distance from the

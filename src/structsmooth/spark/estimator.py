@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import warnings
 from typing import Any
 
@@ -14,9 +13,14 @@ from pyspark.ml import Estimator
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own)
+from pyspark.sql.types import FloatType
 
-from structsmooth.bayes_error.bounds import BayesErrorBounds, bounds_of_sample
-from structsmooth.cluster.clusterers import kmeans_sample_size, resolve_n_clusters
+from structsmooth.bayes_error.bounds import BayesErrorBounds
+from structsmooth.cluster.clusterers import (
+    kmeans_sample_size,
+    resolve_n_clusters,
+    seed_of,
+)
 from structsmooth.cluster.regions import Regions, merge_small, resolve_min_size
 from structsmooth.errors import SampledClustersWarning
 from structsmooth.io.codec import arrays_from_lists, bounds_from_arrays
@@ -24,13 +28,16 @@ from structsmooth.reduce import reduce_linearly
 from structsmooth.settings import check_settings
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.spark import stages
+from structsmooth.spark.frame import check_rows, features_array, label_values
 from structsmooth.spark.model import SparkStructuralSmootherModel
 from structsmooth.spark.params import SmootherParams
 from structsmooth.structure import Structure
 from structsmooth.support.validation import check_integer
+from structsmooth.tree.algorithms import prim_seconds
 
-# Rows are drawn by a hash of their values, so that a repeated task draws the same.
-HASH_BINS = 2**20
+# A task costs Spark a tenth of a second or two; several for each core let all of them
+# finish at about the same time.
+TASK_SECONDS, TASKS_PER_CORE = 2.0, 8
 
 
 class SparkStructuralSmoother(
@@ -38,12 +45,11 @@ class SparkStructuralSmoother(
 ):
     """Find how much each sample's label should be smoothed, with Spark.
 
-    MLlib reduces and clusters, each cluster's spanning tree is built on one worker,
-    and bounds and strengths are those of `StructuralSmoother`. So are the settings, in
-    Spark's spelling: ``alpha``, ``beta``, ``reducer``, ``nComponents`` (0 is
-    automatic), ``clusterer``, ``nClusters``, ``minClusterSize``,
-    ``correctForcedEdges``, ``ties``, ``confidence``, ``shrink``, ``seed``; ``maxIter``
-    (20) is MLlib's.
+    Workers reduce the rows, one of them clusters a sample, each cluster's spanning tree
+    is built on one worker, and bounds and strengths are those of `StructuralSmoother`.
+    So are the settings, in Spark's spelling: ``alpha``, ``beta``, ``reducer``,
+    ``nComponents`` (0 is automatic), ``clusterer``, ``nClusters``, ``minClusterSize``,
+    ``correctForcedEdges``, ``ties``, ``confidence``, ``shrink``, ``seed``.
 
     Parameters
     ----------
@@ -67,6 +73,12 @@ class SparkStructuralSmoother(
     @keyword_only
     def setParams(self, **_options: Any) -> SparkStructuralSmoother:  # noqa: N802 (Spark's style)
         """Set parameters by name."""
+        if "maxIter" in self._input_kwargs:
+            warnings.warn(
+                "maxIter has no effect: clusters are no longer found by MLlib",
+                FutureWarning,
+                stacklevel=3,
+            )
         self._set(**self._input_kwargs)
         return self
 
@@ -76,42 +88,42 @@ class SparkStructuralSmoother(
         features, label = self.getFeaturesCol(), self.getLabelCol()
         id_column = self.getOrDefault("idCol")
         rows = dataset.select(
-            stages.features_array(dataset, features).alias("x"),
-            stages.label_values(dataset, label).alias("y"),
+            features_array(dataset, features).alias("x"),
+            label_values(dataset, label).alias("y"),
             *([F.col(id_column).alias("id")] if id_column else []),
         )
-        n_rows, n_features, classes = stages.check_rows(rows, features, label)
+        moments, classes = check_rows(rows, features, label)
+        n_rows, n_features = moments.n_rows, len(moments.low)
         settings = smoother.get_params(deep=False)
         check_settings(settings, len(classes), (n_rows, n_features))
 
-        reduction = reduce_linearly(
-            stages.FrameMoments(rows, n_rows), smoother.reducer, smoother.n_components
-        )
-        components = reduction.components
-        width = n_features if components is None else len(components)
-        if width < n_features or reduction.scale is not None or reduction.exponent:
-            rows = stages.reduce_rows(rows, reduction)
+        reduction = reduce_linearly(moments, smoother.reducer, smoother.n_components)
         n_clusters = resolve_n_clusters(
             smoother.n_clusters, n_rows, len(classes), smoother.clusterer
         )
-        # The sample for clustering has the same size as in memory.
-        share = kmeans_sample_size(n_rows, n_clusters) / n_rows
-        options = {
-            "k": n_clusters,
-            "maxIter": self.getMaxIter(),
-            "seed": self.getSeed(),
-        }
-        assigner = stages.fit_assigner(rows, smoother.clusterer, share, **options)
-        find_cluster = stages.on_features(assigner.assign, "int")
-        rows = rows.withColumn("cluster", find_cluster("x"))
-        rows = rows.persist(StorageLevel.MEMORY_AND_DISK)
+        assigner = stages.fit_assigner(
+            rows,
+            reduction,
+            smoother.clusterer,
+            n_clusters,
+            seed_of(smoother.random_state),
+            # The sample for clustering has the same size as in memory.
+            share=kmeans_sample_size(n_rows, n_clusters) / n_rows,
+        )
+        packed = stages.pack_rows(rows, reduction, assigner, classes)
+        packed = packed.persist(StorageLevel.DISK_ONLY)
         try:
-            sizes, centers = stages.cluster_sizes(rows, assigner.n_clusters, width)
+            components = reduction.components
+            width = n_features if components is None else len(components)
+            sizes, centers = stages.cluster_sizes(packed, assigner.n_clusters, width)
             min_size = resolve_min_size(smoother.min_cluster_size, len(classes))
             regions = merge_small(assigner, sizes, centers, min_size)
-            bounds = _bounds(rows, regions, classes, width, smoother, most)
+            is_float = rows.schema["x"].dataType.elementType == FloatType()
+            keeps_floats = is_float and not reduction.changes_values
+            packing = stages.Packing(width, "f4" if keeps_floats else "f8")
+            bounds = _bounds(packed, packing, regions, sizes, classes, smoother, most)
         finally:
-            rows.unpersist()
+            packed.unpersist()
         smoother.fit_structure(
             Structure(classes, n_features, reduction, regions, tuple(bounds))
         )
@@ -121,58 +133,56 @@ class SparkStructuralSmoother(
 
 
 def _bounds(
-    rows: DataFrame,
+    packed: DataFrame,
+    packing: stages.Packing,
     regions: Regions,
+    sizes: NDArray[np.float64],
     classes: NDArray[Any],
-    width: int,
     smoother: StructuralSmoother,
     most: int,
 ) -> list[BayesErrorBounds]:
     """Bound each region on one worker."""
     of_cluster = F.lit(regions.region_of_cluster.tolist())
-    rows = rows.withColumn("region", of_cluster[F.col("cluster")].cast("int"))
-    counts = np.zeros((regions.n_regions, len(classes)), dtype=np.int64)
-    for row in rows.groupBy("region", "y").count().collect():
-        counts[row["region"], np.searchsorted(classes, row["y"])] = row["count"]
-    rows = _thin_out(rows, counts.sum(axis=1), most, smoother.random_state)
-    has_id = "id" in rows.columns
+    packed = packed.withColumn("region", of_cluster[F.col("cluster")].cast("int"))
+    packed = packed.drop("cluster", "n", "total")
+    region_sizes = np.zeros(regions.n_regions)
+    np.add.at(region_sizes, regions.region_of_cluster, sizes)
+    shares = np.minimum(1.0, most / region_sizes)
+    if (shares < 1.0).any():
+        _warn_about_samples(region_sizes, most)
+        packed = stages.thin_out(
+            packed, packing, shares, len(classes), smoother.random_state
+        )
+    n_cores = packed.sparkSession.sparkContext.defaultParallelism
+    kept = (shares * region_sizes).astype(int).tolist()
+    seconds = sum(prim_seconds(size, packing.width) for size in kept)
+    per_core = np.clip(seconds / n_cores / TASK_SECONDS, 1, TASKS_PER_CORE)
+    n_tasks = min(regions.n_regions, int(n_cores * per_core))
     settings = {
         "n_classes": len(classes),
         "correct_forced_edges": smoother.correct_forced_edges,
         "ties": smoother.ties,
         "confidence": smoother.confidence,
+        "workload": seconds / n_cores,
     }
-    columns = ["region", "y", *(["id"] if has_id else [])]
     found = (
-        rows.select(*columns, *(F.col("x")[i].alias(f"x{i}") for i in range(width)))
+        packed.repartition(n_tasks, "region")
         .groupBy("region")
-        .applyInPandas(
-            stages.bounder(classes, width, has_id, settings), stages.BOUNDS_SCHEMA
-        )
+        .applyInPandas(stages.bounder(packing, settings), stages.BOUNDS_SCHEMA)
         .collect()
     )
-    # A sample gives the crossing fraction; sizes and class counts are those of all.
-    bounds = []
-    for row in sorted(found, key=lambda row: row["region"]):
-        (of_sample,) = bounds_from_arrays(arrays_from_lists(json.loads(row["bounds"])))
-        bounds.append(bounds_of_sample(of_sample, counts[row["region"]]))
-    return bounds
+    found.sort(key=lambda row: row["region"])
+    lists = (json.loads(row["bounds"]) for row in found)
+    return [bounds_from_arrays(arrays_from_lists(some))[0] for some in lists]
 
 
-def _thin_out(
-    rows: DataFrame, sizes: NDArray[np.int64], most: int, seed: int
-) -> DataFrame:
-    """Sample the rows of regions that are too large for a worker, with a warning."""
-    large = np.flatnonzero(sizes > most)
-    if len(large) == 0:
-        return rows
+def _warn_about_samples(sizes: NDArray[np.float64], most: int) -> None:
+    """Warn that regions are too large for a worker."""
     warnings.warn(
-        f"{len(large)} of {len(sizes)} clusters have more than maxClusterRows={most} "
-        f"rows, the largest {sizes.max()}: their bounds come from a random sample of "
-        "that many; raise maxClusterRows or nClusters for all rows",
+        f"{np.sum(sizes > most)} of {len(sizes)} clusters have more than "
+        f"maxClusterRows={most} rows, the largest {sizes.max():.0f}: their bounds come "
+        "from a random sample of that many; raise maxClusterRows or nClusters for all "
+        "rows",
         SampledClustersWarning,
         stacklevel=2,
     )
-    bins = [math.ceil(HASH_BINS * min(1.0, most / size)) for size in sizes.tolist()]
-    drawn = F.pmod(F.xxhash64(F.lit(seed), "x", "y"), F.lit(HASH_BINS))
-    return rows.where(drawn < F.lit(bins)[F.col("region")])

@@ -17,8 +17,9 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own)
 from structsmooth.errors import FileFormatError
 from structsmooth.io import codec
 from structsmooth.smoother import StructuralSmoother
+from structsmooth.spark.frame import features_array, label_values
 from structsmooth.spark.params import SmootherParams
-from structsmooth.spark.stages import features_array, label_values, on_features
+from structsmooth.spark.stages import on_features
 
 FORMAT, FORMAT_VERSION = "structsmooth.spark", 2
 

@@ -1,224 +1,272 @@
-"""The stages of a fit: rows checked, reduced and clustered by Spark, and bounded."""
+"""The stages of a fit: rows clustered, packed by cluster, and bounded, by workers."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
-from pyspark.ml.clustering import GaussianMixture, KMeans
-from pyspark.ml.feature import PCA
-from pyspark.ml.functions import array_to_vector, vector_to_array
-from pyspark.ml.stat import Summarizer
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own)
-from pyspark.sql import types as T  # noqa: N812 (Spark's own)
 from pyspark.sql.functions import pandas_udf
-from scipy.linalg import cholesky, solve_triangular
 from threadpoolctl import threadpool_limits
 
-from structsmooth.bayes_error.bounds import region_bounds
-from structsmooth.cluster.assign import Assigner, GaussianAssigner, NearestCenter
-from structsmooth.errors import InvalidInputError
-from structsmooth.io.codec import arrays_to_lists, bounds_to_arrays
+from structsmooth.bayes_error.bounds import bounds_of_sample, region_bounds
+from structsmooth.cluster import clusterers
+from structsmooth.cluster.assign import Assigner
+from structsmooth.io import codec
 from structsmooth.reduce import LinearReduction
-from structsmooth.support.validation import check_label_structure, encode_labels
+from structsmooth.spark.frame import matrix_of, on_batches
+from structsmooth.support.groups import order_by_group
 
-# MLlib's covariance matrix is held by the driver.
-MOST_PCA_FEATURES = 65_535
-# More labels than this are identifiers, and would not fit into the driver.
-MOST_CLASSES = 100_000
+# Bytes of reduced rows that a worker sorts by cluster at once.
+BLOCK_BYTES = 2**25
 BOUNDS_SCHEMA = "region int, bounds string"
 
 
-def features_array(dataset: DataFrame, column: str) -> Any:
-    """Return a vector or array column as an array of doubles."""
-    kind = _type_of(dataset, column, "featuresCol")
-    if isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.NumericType):
-        return F.col(column).cast("array<double>")
-    if type(kind).__name__ == "VectorUDT":
-        given = F.col(column)  # vector_to_array fails on null
-        return F.when(given.isNotNull(), vector_to_array(given))
-    raise InvalidInputError(
-        f"featuresCol={column!r} must be a column of vectors or arrays of numbers, got "
-        f"{kind.simpleString()}"
-    )
+@dataclass(frozen=True)
+class Packing:
+    """How the rows of a cluster are packed: how many features, of which type."""
 
+    width: int
+    dtype: str
 
-def label_values(dataset: DataFrame, column: str) -> Any:
-    """Return a label column as text, booleans, whole numbers or doubles."""
-    kind = _type_of(dataset, column, "labelCol")
-    if isinstance(kind, T.StringType | T.BooleanType):
-        return F.col(column)
-    if isinstance(kind, T.IntegralType):
-        return F.col(column).cast("bigint")
-    if isinstance(kind, T.NumericType):
-        return F.col(column).cast("double")
-    raise InvalidInputError(
-        f"labelCol={column!r} must be a column of text or numbers, got "
-        f"{kind.simpleString()}"
-    )
-
-
-def check_rows(
-    rows: DataFrame, features: str, label: str
-) -> tuple[int, int, NDArray[Any]]:
-    """Refuse rows (columns x and y) that cannot be used.
-
-    Return the number of rows, the number of features, and the sorted labels.
-    """
-    is_bad = F.exists(
-        "x", lambda v: v.isNull() | F.isnan(v) | (F.abs(v) == float("inf"))
-    )
-    no_label = F.col("y").isNull()
-    if isinstance(rows.schema["y"].dataType, T.DoubleType):
-        no_label = no_label | F.isnan("y")
-    found = rows.agg(
-        F.count(F.lit(1)).alias("n"),
-        F.sum(F.coalesce(is_bad, F.lit(True)).cast("bigint")).alias("bad_features"),
-        F.sum(no_label.cast("bigint")).alias("no_label"),
-        F.min(F.size("x")).alias("narrowest"),
-        F.max(F.size("x")).alias("widest"),
-    ).first()
-    if found["n"] < 2:
-        raise InvalidInputError(f"the data have {found['n']} rows, expected at least 2")
-    for name, problem in {
-        "bad_features": f"featuresCol={features!r} is or holds null, NaN or infinity",
-        "no_label": f"labelCol={label!r} is null or NaN",
-    }.items():
-        if found[name]:
-            raise InvalidInputError(
-                f"{problem} in {found[name]} of {found['n']} rows; drop or fill them "
-                "first"
-            )
-    if found["narrowest"] != found["widest"]:
-        raise InvalidInputError(
-            f"featuresCol={features!r} holds vectors of different lengths, from "
-            f"{found['narrowest']} to {found['widest']}"
-        )
-    counted = rows.groupBy("y").count().take(MOST_CLASSES + 1)
-    if len(counted) > MOST_CLASSES:
-        raise InvalidInputError(
-            f"labelCol={label!r} has more than {MOST_CLASSES} different labels; "
-            "expected classes that repeat (is it an identifier or a regression target?)"
-        )
-    labels, counts = ([row[name] for row in counted] for name in ("y", "count"))
-    classes, place = encode_labels(np.array(labels), None)
-    check_label_structure(classes, np.bincount(place, counts))
-    return found["n"], found["widest"], classes
-
-
-def _type_of(dataset: DataFrame, column: str, name: str) -> Any:
-    if column not in dataset.columns:
-        raise InvalidInputError(
-            f"{name}={column!r} is no column of the data; they have "
-            + ", ".join(dataset.columns)
-        )
-    return dataset.schema[column].dataType
-
-
-class FrameMoments:
-    """The `Moments` of a DataFrame's column x, by MLlib."""
-
-    def __init__(self, rows: DataFrame, n_rows: int) -> None:
-        self._rows, self.n_rows = rows, n_rows
-        self._summary = _summarize(rows)
-        self.low, self.high = self._summary["min"], self._summary["max"]
-
-    def mean_and_variance(
-        self, exponent: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the moments of ``2**-exponent X``, the variance divided by n."""
-        found = self._summary
-        if exponent:  # squares of the rows as they are would overflow
-            scaled = reduce_rows(self._rows, LinearReduction(exponent=exponent))
-            found = _summarize(scaled)
-        # MLlib divides by n - 1.
-        return found["mean"], found["variance"] * (self.n_rows - 1) / self.n_rows
-
-    def principal_components(
-        self, standardize: LinearReduction, most: int
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return leading components of the standardized rows, and variance ratios."""
-        n_features = len(self.low)
-        if n_features > MOST_PCA_FEATURES:
-            raise InvalidInputError(
-                f"principal components of {n_features} features are more than MLlib "
-                f"can do ({MOST_PCA_FEATURES}); pass reducer='none' or reduce the "
-                "features first"
-            )
-        vectors = _vectors(reduce_rows(self._rows, standardize))
-        model = PCA(k=most, inputCol="v", outputCol="r").fit(vectors)
-        components = np.array(model.pc.toArray().T, order="C")
-        return components, model.explainedVariance.toArray()
-
-
-def reduce_rows(rows: DataFrame, reduction: LinearReduction) -> DataFrame:
-    """Return the rows with their column x reduced."""
-    return rows.withColumn("x", on_features(reduction.transform, "array<double>")("x"))
-
-
-def _vectors(rows: DataFrame) -> DataFrame:
-    return rows.select(array_to_vector("x").alias("v"))
-
-
-def _summarize(rows: DataFrame) -> dict[str, NDArray[np.float64]]:
-    names = ("mean", "variance", "min", "max")
-    vectors = _vectors(rows)
-    summary = Summarizer.metrics(*names).summary(vectors.v)
-    found = vectors.select(summary.alias("s")).first()["s"]
-    return {name: found[name].toArray() for name in names}
+    def unpack(
+        self, rows: Iterable[Any], codes: Iterable[Any]
+    ) -> tuple[NDArray[Any], NDArray[np.int32]]:
+        """Return packed rows and class numbers, one block after the other."""
+        X = np.frombuffer(b"".join(rows), self.dtype).reshape(-1, self.width)
+        return X, np.frombuffer(b"".join(codes), np.int32)
 
 
 def fit_assigner(
-    rows: DataFrame, clusterer: str, share: float, **options: Any
+    rows: DataFrame,
+    reduction: LinearReduction,
+    clusterer: str,
+    n_clusters: int,
+    seed: int | None,
+    share: float,
 ) -> Assigner:
-    """Cluster a share of the reduced rows; the options are MLlib's."""
-    sample = _vectors(rows)
+    """Cluster a share of the rows on one worker, as a single process does."""
+
+    def reduce(batches: Iterator[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+        for batch in batches:
+            X = np.ascontiguousarray(reduction.transform(matrix_of(batch.column("x"))))
+            yield {
+                "dtype": [X.dtype.str],
+                "width": [X.shape[1]],
+                "rows": [X.tobytes()],
+            }
+
+    def cluster(batches: Iterator[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+        blocks = [
+            np.frombuffer(block["rows"], block["dtype"]).reshape(-1, block["width"])
+            for batch in batches
+            for block in batch.to_pylist()
+        ]
+        if blocks:
+            X = np.concatenate(blocks)
+            X = X[clusterers.order_of_rows(X)]
+            fitted: Assigner
+            if clusterer == "gmm":
+                fitted = clusterers.gaussian_mixture(X, n_clusters, seed)
+            else:
+                fitted = clusterers.kmeans_centers(
+                    X, min(n_clusters, len(X)), seed, full=share == 1.0
+                )
+            arrays = codec.arrays_to_lists(codec.assigner_to_arrays(fitted))
+            yield {"assigner": [json.dumps(arrays)]}
+
+    sample = rows.select("x")
     if share < 1.0:
-        sample = sample.sample(fraction=share, seed=options["seed"])
-    sample = sample.persist()
-    try:
-        kind = KMeans if clusterer == "kmeans" else GaussianMixture
-        model = kind(featuresCol="v", **options).fit(sample)
-    finally:
-        sample.unpersist()
-    if clusterer == "kmeans":
-        return NearestCenter(np.array(model.clusterCenters(), dtype=np.float64))
-    gaussians = model.gaussiansDF.collect()
-    factors = [_whitening(row["cov"].toArray()) for row in gaussians]
-    return GaussianAssigner(
-        weights=np.array(model.weights),
-        means=np.array([row["mean"].toArray() for row in gaussians]),
-        precisions_cholesky=np.array(factors),
+        sample = sample.sample(fraction=share, seed=seed)
+    blocks = on_batches(sample, reduce, "dtype string, width long, rows binary")
+    (found,) = on_batches(blocks.repartition(1), cluster, "assigner string").collect()
+    return codec.assigner_from_arrays(
+        codec.arrays_from_lists(json.loads(found["assigner"]))
     )
 
 
-def _whitening(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the factor that gives centered rows unit covariance."""
-    ridge = 1e-9 * max(float(np.trace(covariance)), 1e-300) * np.eye(len(covariance))
-    lower = cholesky(covariance + ridge, lower=True)
-    return np.asarray(solve_triangular(lower, np.eye(len(lower)), lower=True).T)
+def pack_rows(
+    rows: DataFrame,
+    reduction: LinearReduction,
+    assigner: Assigner,
+    classes: NDArray[Any],
+) -> DataFrame:
+    """Return the rows by cluster: those of one block and cluster in one row.
+
+    So Spark moves a few large values, not many small ones.
+    """
+    known = pa.array(classes)
+    has_id = "id" in rows.columns
+
+    def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+        waiting: list[tuple[NDArray[Any], NDArray[Any], Any]] = []
+        n_bytes = 0
+        for batch in batches:
+            X = reduction.transform(matrix_of(batch.column("x")))
+            y = batch.column("y")
+            coded = pc.index_in(y, known.cast(y.type)).to_numpy().astype(np.int32)
+            waiting.append((X, coded, batch.column("id") if has_id else None))
+            n_bytes += X.nbytes
+            if n_bytes >= BLOCK_BYTES:
+                yield _by_cluster(waiting, assigner)
+                waiting, n_bytes = [], 0
+        if n_bytes:
+            yield _by_cluster(waiting, assigner)
+
+    kind = "cluster int, n long, total array<double>, rows binary, codes binary"
+    if has_id:
+        kind += f", ids array<{rows.schema['id'].dataType.simpleString()}>"
+    return on_batches(rows, pack, kind)
+
+
+def _by_cluster(
+    waiting: list[tuple[NDArray[Any], NDArray[Any], Any]], assigner: Assigner
+) -> dict[str, Any]:
+    """Return a block of rows as columns with an entry for each cluster."""
+    blocks, codes, ids = zip(*waiting, strict=True)
+    X = np.concatenate(blocks)
+    clusters = assigner.assign(X)
+    order = order_by_group(clusters)
+    X, coded = X[order], np.concatenate(codes)[order]
+    sizes = np.bincount(clusters)
+    present = np.flatnonzero(sizes)
+    sizes = sizes[present]
+    ends = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+    totals = np.add.reduceat(X, ends[:-1], axis=0, dtype=np.float64)
+    width = X.shape[1]
+    columns = {
+        "cluster": pa.array(present.astype(np.int32)),
+        "n": pa.array(sizes),
+        "total": pa.ListArray.from_arrays(
+            np.arange(0, len(present) * width + 1, width, dtype=np.int32),
+            totals.ravel(),
+        ),
+        "rows": _binary(X, ends),
+        "codes": _binary(coded, ends),
+    }
+    if ids[0] is not None:
+        columns["ids"] = pa.ListArray.from_arrays(
+            ends, pa.concat_arrays(ids).take(pa.array(order))
+        )
+    return columns
+
+
+def _binary(array: NDArray[Any], ends: NDArray[np.int32]) -> Any:
+    """Return the bytes of the rows between each two ends as an Arrow column."""
+    row_bytes = array.itemsize * int(np.prod(array.shape[1:]))
+    buffers = [None, pa.py_buffer(ends * np.int32(row_bytes)), pa.py_buffer(array)]
+    return pa.BinaryArray.from_buffers(pa.binary(), len(ends) - 1, buffers)
 
 
 def cluster_sizes(
-    rows: DataFrame, n_clusters: int, width: int
+    packed: DataFrame, n_clusters: int, width: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the size and mean of each cluster."""
     sizes, centers = np.zeros(n_clusters), np.zeros((n_clusters, width))
-    vectors = rows.withColumn("v", array_to_vector("x"))
-    found: list[Any] = (
-        vectors.groupBy("cluster")
-        .agg(F.count(F.lit(1)).alias("n"), Summarizer.mean(vectors.v).alias("m"))
-        .collect()
+    totals = F.array(*(F.sum(F.col("total")[at]) for at in range(width)))
+    grouped = packed.groupBy("cluster").agg(
+        F.sum("n").alias("n"), totals.alias("total")
     )
-    for row in found:
+    for row in grouped.collect():
         sizes[row["cluster"]] = row["n"]
-        centers[row["cluster"]] = row["m"].toArray()
+        centers[row["cluster"]] = np.array(row["total"]) / row["n"]
     return sizes, centers
+
+
+def thin_out(
+    packed: DataFrame,
+    packing: Packing,
+    shares: NDArray[np.float64],
+    n_classes: int,
+    seed: int,
+) -> DataFrame:
+    """Keep a share of the rows of each region, and the counts of all its labels.
+
+    Rows are drawn by a hash of their values, so that a repeated task draws the same.
+    """
+
+    def thin(batches: Iterator[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+        for batch in batches:
+            columns = {name: batch.column(name) for name in batch.schema.names}
+            for at in range(len(batch)):
+                row = {name: column[at : at + 1] for name, column in columns.items()}
+                share = shares[row["region"][0].as_py()]
+                if share < 1.0:
+                    buffers = (row[name][0].as_buffer() for name in ("rows", "codes"))
+                    X, coded = packing.unpack(*([b] for b in buffers))
+                    counts = np.bincount(coded, minlength=n_classes)
+                    keep = _hash_of_rows(X, coded, seed) < share * 2.0**64
+                    ends = np.array([0, keep.sum()], np.int32)
+                    row["rows"] = _binary(np.ascontiguousarray(X[keep]), ends)
+                    row["codes"] = _binary(coded[keep], ends)
+                    row["counts"] = pa.array([counts.tobytes()])
+                    if "ids" in row:
+                        ids = row["ids"].flatten().filter(pa.array(keep))
+                        row["ids"] = pa.ListArray.from_arrays(ends, ids)
+                else:
+                    row["counts"] = pa.array([None], pa.binary())
+                yield row
+
+    fields = [f"{f.name} {f.dataType.simpleString()}" for f in packed.schema.fields]
+    return on_batches(packed, thin, ", ".join([*fields, "counts binary"]))
+
+
+def _hash_of_rows(
+    X: NDArray[Any], coded: NDArray[Any], seed: int
+) -> NDArray[np.uint64]:
+    """Return a number that is as good as random for each row, but repeatable."""
+    multiplier, shift = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
+    found = coded.astype(np.uint64) + np.uint64(seed % 2**64)
+    bits = X.astype(np.float64).view(np.uint64)
+    for word in (*bits.T, np.uint64(0)):
+        found = (found ^ word) * multiplier
+        found ^= found >> shift
+    return found * multiplier
+
+
+def bounder(
+    packing: Packing, settings: dict[str, Any]
+) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """Return the function that bounds one region, given all its packed rows.
+
+    Rows come in any order. They are sorted by id, or else by their values, so that the
+    same rows always have the same tree.
+    """
+
+    def bound(packed: pd.DataFrame) -> pd.DataFrame:
+        X, coded = packing.unpack(packed["rows"], packed["codes"])
+        if "ids" in packed:
+            order = np.argsort(np.concatenate(packed["ids"].tolist()), kind="stable")
+        else:
+            order = _order_of_values(X, coded)
+        with threadpool_limits(1):
+            bounds = region_bounds(X[order], coded[order].astype(np.int64), **settings)
+        counts = packed.get("counts")
+        if counts is not None and counts.notna().all():
+            # A sample gives the crossing fraction; the class counts are those of all.
+            all_counts = sum(np.frombuffer(some, np.int64) for some in counts)
+            bounds = bounds_of_sample(bounds, np.asarray(all_counts))
+        text = json.dumps(codec.arrays_to_lists(codec.bounds_to_arrays([bounds])))
+        return pd.DataFrame({"region": packed["region"].head(1), "bounds": [text]})
+
+    return bound
+
+
+def _order_of_values(X: NDArray[Any], coded: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the order by the first feature, then by the second, and so on."""
+    order = np.argsort(X[:, 0], kind="stable")
+    first = X[order, 0]
+    if (first[1:] == first[:-1]).any():
+        order = np.lexsort([coded, *X.T[::-1]])
+    return order
 
 
 def on_features(work: Callable[[Any], NDArray[Any]], kind: str) -> Any:
@@ -226,34 +274,8 @@ def on_features(work: Callable[[Any], NDArray[Any]], kind: str) -> Any:
 
     @pandas_udf(kind)
     def apply(rows: pd.Series) -> pd.Series:
-        matrix = np.stack(rows.to_numpy()).astype(np.float64, copy=False)
+        matrix = np.stack(rows.to_numpy())
         with threadpool_limits(1):
             return pd.Series(list(work(matrix)))
 
     return apply
-
-
-def bounder(
-    classes: NDArray[Any], width: int, has_id: bool, settings: dict[str, Any]
-) -> Callable[[pd.DataFrame], pd.DataFrame]:
-    """Return the function that bounds one region, given all its rows.
-
-    Rows come in any order. They are sorted by id, or else by their values, so that the
-    same rows always have the same tree.
-    """
-
-    def bound(rows: pd.DataFrame) -> pd.DataFrame:
-        X = rows[[f"x{i}" for i in range(width)]].to_numpy(dtype=np.float64)
-        coded = np.searchsorted(classes, np.asarray(rows["y"].tolist()))
-        if has_id:
-            order = np.argsort(rows["id"].to_numpy(), kind="stable")
-        else:
-            order = np.lexsort([coded, *X.T[::-1]])
-        with threadpool_limits(1):
-            bounds = region_bounds(
-                np.ascontiguousarray(X[order]), coded[order], **settings
-            )
-        text = json.dumps(arrays_to_lists(bounds_to_arrays([bounds])))
-        return pd.DataFrame({"region": [rows["region"].iloc[0]], "bounds": [text]})
-
-    return bound
