@@ -165,7 +165,7 @@ def run_child(program, *arguments):
         while child.poll() is None:
             for role, size in memory_by_role(child.pid).items():
                 peaks[role] = max(peaks.get(role, 0), size)
-            time.sleep(0.5)
+            time.sleep(2.0)
 
     watcher = threading.Thread(target=watch)
     watcher.start()

@@ -37,7 +37,7 @@ from structsmooth.tree.algorithms import prim_seconds
 
 # A task costs Spark a tenth of a second or two; several for each core let all of them
 # finish at about the same time.
-TASK_SECONDS, TASKS_PER_CORE = 2.0, 8
+TASK_SECONDS, TASKS_PER_CORE = 4.0, 4
 
 
 class SparkStructuralSmoother(
@@ -153,21 +153,24 @@ def _bounds(
         packed = stages.thin_out(
             packed, packing, shares, len(classes), smoother.random_state
         )
-    n_cores = packed.sparkSession.sparkContext.defaultParallelism
+    spark = packed.sparkSession
+    n_cores = spark.sparkContext.defaultParallelism
     kept = (shares * region_sizes).astype(int).tolist()
-    seconds = sum(prim_seconds(size, packing.width) for size in kept)
-    per_core = np.clip(seconds / n_cores / TASK_SECONDS, 1, TASKS_PER_CORE)
+    seconds = np.array([prim_seconds(size, packing.width) for size in kept])
+    per_core = np.clip(seconds.sum() / n_cores / TASK_SECONDS, 1, TASKS_PER_CORE)
     n_tasks = min(regions.n_regions, int(n_cores * per_core))
+    keys = F.lit(stages.spread_evenly(spark, seconds, n_tasks).tolist())
+    packed = packed.withColumn("key", keys[F.col("region")].cast("int"))
     settings = {
         "n_classes": len(classes),
         "correct_forced_edges": smoother.correct_forced_edges,
         "ties": smoother.ties,
         "confidence": smoother.confidence,
-        "workload": seconds / n_cores,
+        "workload": float(seconds.sum()) / n_cores,
     }
     found = (
-        packed.repartition(n_tasks, "region")
-        .groupBy("region")
+        packed.repartition(n_tasks, "key")
+        .groupBy("key", "region")
         .applyInPandas(stages.bounder(packing, settings), stages.BOUNDS_SCHEMA)
         .collect()
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own)
 from pyspark.sql.functions import pandas_udf
 from threadpoolctl import threadpool_limits
@@ -264,9 +265,32 @@ def _order_of_values(X: NDArray[Any], coded: NDArray[Any]) -> NDArray[np.int64]:
     """Return the order by the first feature, then by the second, and so on."""
     order = np.argsort(X[:, 0], kind="stable")
     first = X[order, 0]
-    if (first[1:] == first[:-1]).any():
-        order = np.lexsort([coded, *X.T[::-1]])
+    is_equal = np.concatenate([[False], first[1:] == first[:-1], [False]])
+    tied = order[is_equal[1:] | is_equal[:-1]]
+    order[is_equal[1:] | is_equal[:-1]] = tied[
+        np.lexsort([coded[tied], *X[tied].T[::-1]])
+    ]
     return order
+
+
+def spread_evenly(
+    spark: SparkSession, costs: NDArray[np.float64], n_tasks: int
+) -> NDArray[np.int64]:
+    """Return a key for each region, by which Spark distributes them over the tasks.
+
+    The most expensive region comes first, and each goes to the task with the least to
+    do. Which task a key belongs to is up to Spark's hash.
+    """
+    tried = f"transform(sequence(0, {20 * n_tasks}), k -> pmod(hash(k), {n_tasks}))"
+    (row,) = spark.sql(f"SELECT {tried} AS task").collect()  # numbers only
+    _, keys = np.unique(row["task"], return_index=True)
+    waiting = [(0.0, int(key)) for key in keys]
+    key_of_region = np.empty(len(costs), np.int64)
+    for region in np.argsort(-costs, kind="stable"):
+        cost, key = heapq.heappop(waiting)
+        key_of_region[region] = key
+        heapq.heappush(waiting, (cost + costs[region], key))
+    return key_of_region
 
 
 def on_features(work: Callable[[Any], NDArray[Any]], kind: str) -> Any:
