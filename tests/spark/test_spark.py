@@ -240,19 +240,51 @@ def test_a_cluster_too_large_for_a_worker_is_sampled_openly(make_frame):
     assert np.bincount(clusters).tolist() == sizes
 
 
-def test_a_sample_is_drawn_evenly_and_again_the_same():
-    rng = np.random.default_rng(0)
-    X = np.round(rng.normal(size=(20_000, 3)), 2)
-    coded = rng.integers(0, 3, 20_000).astype(np.int32)
-    drawn = stages._hash_of_rows(X, coded, 5) < 0.25 * 2.0**64
-    assert drawn.mean() == pytest.approx(0.25, abs=0.015)  # five standard errors
-    for group in (X[:, 0] > 0, coded == 1, X[:, 2] > 1):
-        assert drawn[group].mean() == pytest.approx(0.25, abs=0.04)
-    shuffled = rng.permutation(20_000)
-    again = stages._hash_of_rows(X[shuffled], coded[shuffled], 5) < 0.25 * 2.0**64
-    assert np.array_equal(again, drawn[shuffled])
-    other = stages._hash_of_rows(X, coded, 6) < 0.25 * 2.0**64
-    assert (drawn & other).mean() == pytest.approx(0.0625, abs=0.01)
+def test_equal_rows_are_sampled_one_by_one(spark):
+    # Two places and three rows of ten at the second; a third of the labels is True.
+    rng = np.random.default_rng(5)
+    rows = [
+        ([float(place), 0.0], bool(label), f"row {i:04d}")
+        for i, (place, label) in enumerate(
+            zip(rng.random(4000) < 0.3, rng.random(4000) < 1 / 3, strict=True)
+        )
+    ]
+    kind = "features array<double>, label boolean, name string"
+    table = spark.createDataFrame(rows, kind).repartition(3)
+    smoother = SparkStructuralSmoother(
+        nClusters=1, maxClusterRows=900, idCol="name", ties="average"
+    )
+    with pytest.warns(SampledClustersWarning, match="the largest 4000"):
+        fitted = smoother.fit(table)
+    (bounds,) = fitted.clusterBounds
+    counts = np.bincount([label for _, label, _ in rows])
+    assert np.array_equal(bounds.class_counts, counts)
+    n_edges = bounds.crossing[0, 1] / bounds.crossing_fraction
+    assert n_edges == pytest.approx(900, rel=0.02)
+    # Two equal rows have different labels in 4 of 9 cases.
+    assert bounds.crossing_fraction == pytest.approx(4 / 9, abs=0.07)
+
+
+def test_rows_without_ids_have_one_order():
+    rng = np.random.default_rng(2)
+    X = rng.integers(0, 3, (300, 4)).astype(np.float32)
+    coded = rng.integers(0, 2, 300)
+    order = stages._order_of_values(X, coded)
+    rows = [(*x, label) for x, label in zip(X.tolist(), coded.tolist(), strict=True)]
+    assert [rows[at] for at in order] == sorted(rows)
+    assert np.array_equal(np.sort(order), np.arange(300))
+
+
+def test_trees_are_spread_over_the_tasks_by_their_cost(spark):
+    costs = np.array([9.0, 1.0, 1.0, 1.0, 5.0, 4.0, 3.0, 3.0, 3.0, 6.0])
+    keys = stages.spread_evenly(spark, costs, 4)
+    table = spark.createDataFrame(list(enumerate(keys.tolist())), "region int, key int")
+    placed = table.repartition(4, "key").withColumn("task", F.spark_partition_id())
+    loads = np.zeros(4)
+    for row in placed.collect():
+        loads[row["task"]] += costs[row["region"]]
+    # 36 in all; by hand: 9, 6 + 3, 5 + 3 + 1, 4 + 3 + 1 + 1
+    assert loads.tolist() == [9.0, 9.0, 9.0, 9.0]
 
 
 def test_a_skewed_cluster_changes_nothing(make_frame):
@@ -375,6 +407,11 @@ def test_wrong_columns_and_settings_are_refused_before_the_work(few):
         SparkStructuralSmoother(featuresCol="x").fit(few)
     with pytest.raises(InvalidInputError, match="alpha must be below"):
         SparkStructuralSmoother(alpha=0.9).fit(few)
+    with pytest.raises(InvalidInputError, match="idCol='x' is no column"):
+        SparkStructuralSmoother(idCol="x").fit(few)
+    without = few.withColumn("name", F.expr("if(row = 4, null, string(row))"))
+    with pytest.raises(InvalidInputError, match="idCol='name' is null in 1 of 40"):
+        SparkStructuralSmoother(idCol="name").fit(without)
     with pytest.raises(InvalidInputError, match="maxClusterRows must be a whole"):
         SparkStructuralSmoother(maxClusterRows=0).fit(few)
     with pytest.raises(TypeError):
@@ -386,7 +423,7 @@ def test_wrong_columns_and_settings_are_refused_before_the_work(few):
 def test_huge_numbers_do_not_overflow(make_frame):
     X, y = skewed(400)
     model, huge = (
-        SparkStructuralSmoother(nClusters=2).fit(make_frame(rows, y, 1))
+        SparkStructuralSmoother(nClusters=2).fit(make_frame(rows, y, 2))
         for rows in (X, X * 2.0**900)
     )
     assert np.array_equal(huge.strengths, model.strengths)

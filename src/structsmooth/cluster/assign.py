@@ -67,20 +67,21 @@ class GaussianAssigner:
         """Return the number of the most likely component."""
         if sp.issparse(X):
             X = X.toarray()
-        scores = np.empty((X.shape[0], len(self.weights)))
+        found = np.zeros(X.shape[0], dtype=np.int64)
+        best = np.full(X.shape[0], -np.inf)
         # A component may have died out; far away squares are beyond all numbers.
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             log_weights = np.log(self.weights)
             for component, root in enumerate(self.precisions_cholesky):
                 whitened = (X - self.means[component]) @ root
-                scores[:, component] = (
+                score = (
                     log_weights[component]
                     + np.log(np.diag(root)).sum()
                     - 0.5 * np.einsum("ij,ij->i", whitened, whitened)
                 )
-        scores[np.isnan(scores)] = -np.inf
-        found = np.asarray(scores.argmax(axis=1))
-        lost = np.isneginf(scores[np.arange(len(found)), found])
+                is_better = score > best
+                found[is_better], best[is_better] = component, score[is_better]
+        lost = np.isneginf(best)
         if lost.any():
             found[lost] = nearest_point(X[lost], self.means)
         return found

@@ -1,7 +1,7 @@
 """A cluster of machines: a pyspark.ml Estimator and Model.
 
-MLlib reduces and clusters; the rest is shared with `StructuralSmoother`. Workers need
-structsmooth installed. Data that fit into memory are fitted far faster without Spark.
+Workers do what `StructuralSmoother` does in one process, with the same code, and need
+structsmooth installed. Data that fit into memory are fitted faster without Spark.
 """
 
 from __future__ import annotations

@@ -28,7 +28,12 @@ from structsmooth.reduce import reduce_linearly
 from structsmooth.settings import check_settings
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.spark import stages
-from structsmooth.spark.frame import check_rows, features_array, label_values
+from structsmooth.spark.frame import (
+    check_rows,
+    features_array,
+    label_values,
+    type_of,
+)
 from structsmooth.spark.model import SparkStructuralSmootherModel
 from structsmooth.spark.params import SmootherParams
 from structsmooth.structure import Structure
@@ -38,6 +43,10 @@ from structsmooth.tree.algorithms import prim_seconds
 # A task costs Spark a tenth of a second or two; several for each core let all of them
 # finish at about the same time.
 TASK_SECONDS, TASKS_PER_CORE = 4.0, 4
+
+
+# A sample of fewer rows might leave none.
+FEWEST_ROWS = 50
 
 
 class SparkStructuralSmoother(
@@ -84,15 +93,19 @@ class SparkStructuralSmoother(
 
     def _fit(self, dataset: DataFrame) -> SparkStructuralSmootherModel:
         smoother = StructuralSmoother(**self.settings())
-        most = check_integer(self.getOrDefault("maxClusterRows"), "maxClusterRows", 2)
+        most = check_integer(
+            self.getOrDefault("maxClusterRows"), "maxClusterRows", FEWEST_ROWS
+        )
         features, label = self.getFeaturesCol(), self.getLabelCol()
         id_column = self.getOrDefault("idCol")
+        if id_column:
+            type_of(dataset, id_column, "idCol")
         rows = dataset.select(
             features_array(dataset, features).alias("x"),
             label_values(dataset, label).alias("y"),
             *([F.col(id_column).alias("id")] if id_column else []),
         )
-        moments, classes = check_rows(rows, features, label)
+        moments, classes = check_rows(rows, features, label, id_column)
         n_rows, n_features = moments.n_rows, len(moments.low)
         settings = smoother.get_params(deep=False)
         check_settings(settings, len(classes), (n_rows, n_features))
@@ -101,26 +114,30 @@ class SparkStructuralSmoother(
         n_clusters = resolve_n_clusters(
             smoother.n_clusters, n_rows, len(classes), smoother.clusterer
         )
+        components = reduction.components
+        width = n_features if components is None else len(components)
+        # The size of the sample that k-means looks at in memory, as far as possible.
+        sample_size = min(
+            kmeans_sample_size(n_rows, n_clusters), stages.MOST_BYTES // (8 * width)
+        )
         assigner = stages.fit_assigner(
             rows,
             reduction,
             smoother.clusterer,
             n_clusters,
             seed_of(smoother.random_state),
-            # The sample for clustering has the same size as in memory.
-            share=kmeans_sample_size(n_rows, n_clusters) / n_rows,
+            share=sample_size / n_rows,
         )
         packed = stages.pack_rows(rows, reduction, assigner, classes)
         packed = packed.persist(StorageLevel.DISK_ONLY)
         try:
-            components = reduction.components
-            width = n_features if components is None else len(components)
             sizes, centers = stages.cluster_sizes(packed, assigner.n_clusters, width)
             min_size = resolve_min_size(smoother.min_cluster_size, len(classes))
             regions = merge_small(assigner, sizes, centers, min_size)
             is_float = rows.schema["x"].dataType.elementType == FloatType()
             keeps_floats = is_float and not reduction.changes_values
             packing = stages.Packing(width, "f4" if keeps_floats else "f8")
+            most = min(most, stages.MOST_BYTES // packing.row_bytes)
             bounds = _bounds(packed, packing, regions, sizes, classes, smoother, most)
         finally:
             packed.unpersist()
@@ -150,9 +167,7 @@ def _bounds(
     shares = np.minimum(1.0, most / region_sizes)
     if (shares < 1.0).any():
         _warn_about_samples(region_sizes, most)
-        packed = stages.thin_out(
-            packed, packing, shares, len(classes), smoother.random_state
-        )
+        packed = stages.thin_out(packed, packing, shares, smoother.random_state)
     spark = packed.sparkSession
     n_cores = spark.sparkContext.defaultParallelism
     kept = (shares * region_sizes).astype(int).tolist()
@@ -168,12 +183,13 @@ def _bounds(
         "confidence": smoother.confidence,
         "workload": float(seconds.sum()) / n_cores,
     }
-    found = (
-        packed.repartition(n_tasks, "key")
-        .groupBy("key", "region")
-        .applyInPandas(stages.bounder(packing, settings), stages.BOUNDS_SCHEMA)
-        .collect()
-    )
+    with stages.few_records(spark):
+        found = (
+            packed.repartition(n_tasks, "key")
+            .groupBy("key", "region")
+            .applyInPandas(stages.bounder(packing, settings), stages.BOUNDS_SCHEMA)
+            .collect()
+        )
     found.sort(key=lambda row: row["region"])
     lists = (json.loads(row["bounds"]) for row in found)
     return [bounds_from_arrays(arrays_from_lists(some))[0] for some in lists]

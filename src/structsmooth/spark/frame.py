@@ -28,13 +28,14 @@ from structsmooth.support.validation import check_label_structure, encode_labels
 
 # More labels than this are identifiers, and would not fit into the driver.
 MOST_CLASSES = 100_000
-# Rows of a matrix of products that are summed in one place.
-PRODUCT_ROWS = 64
+# Numbers of a matrix of products that are summed in one place: those of all partitions
+# must fit into an Arrow batch, a gigabyte.
+PRODUCT_NUMBERS = 2**13
 
 
 def features_array(dataset: DataFrame, column: str) -> Any:
-    """Return a vector or array column as an array of floats, if it is, or doubles."""
-    kind = _type_of(dataset, column, "featuresCol")
+    """Return a vector or array column as arrays of doubles; floats stay floats."""
+    kind = type_of(dataset, column, "featuresCol")
     if isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.NumericType):
         is_float = isinstance(kind.elementType, T.FloatType)
         return F.col(column).cast("array<float>" if is_float else "array<double>")
@@ -49,23 +50,24 @@ def features_array(dataset: DataFrame, column: str) -> Any:
 
 def label_values(dataset: DataFrame, column: str) -> Any:
     """Return a label column as text, booleans, whole numbers or doubles."""
-    kind = _type_of(dataset, column, "labelCol")
+    kind = type_of(dataset, column, "labelCol")
     if isinstance(kind, T.StringType | T.BooleanType):
         return F.col(column)
     if isinstance(kind, T.IntegralType):
         return F.col(column).cast("bigint")
     if isinstance(kind, T.NumericType):
-        return F.col(column).cast("double")
+        return F.col(column).cast("double") + 0.0  # no negative zero
     raise InvalidInputError(
         f"labelCol={column!r} must be a column of text or numbers, got "
         f"{kind.simpleString()}"
     )
 
 
-def _type_of(dataset: DataFrame, column: str, name: str) -> Any:
+def type_of(dataset: DataFrame, column: str, name: str) -> Any:
+    """Return the type of a column that must be there."""
     if column not in dataset.columns:
         raise InvalidInputError(
-            f"{name}={column!r} is no column of the data; they have "
+            f"{name}={column!r} is no column of the data, whose columns are "
             + ", ".join(dataset.columns)
         )
     return dataset.schema[column].dataType
@@ -108,37 +110,40 @@ class Summary:
     @classmethod
     def of(cls, X: NDArray[Any]) -> Summary:
         """Return the moments of the rows of a matrix."""
-        mean = X.mean(axis=0, dtype=np.float64)
-        squares = np.square(X - mean).sum(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = X.mean(axis=0, dtype=np.float64)
+            squares = np.square(X - mean).sum(axis=0)
         return cls(len(X), X.min(axis=0), X.max(axis=0), mean, squares)
 
     def join(self, other: Summary) -> Summary:
         """Return the moments of two sets of rows together."""
         n = self.n + other.n
-        step = other.mean - self.mean
-        return Summary(
-            n,
-            np.minimum(self.low, other.low),
-            np.maximum(self.high, other.high),
-            self.mean + step * (other.n / n),
-            self.squares + other.squares + step**2 * (self.n * other.n / n),
-        )
+        with np.errstate(over="ignore", invalid="ignore"):
+            step = other.mean - self.mean
+            return Summary(
+                n,
+                np.minimum(self.low, other.low),
+                np.maximum(self.high, other.high),
+                self.mean + step * (other.n / n),
+                self.squares + other.squares + step**2 * (self.n * other.n / n),
+            )
 
 
 def check_rows(
-    rows: DataFrame, features: str, label: str
+    rows: DataFrame, features: str, label: str, id_column: str
 ) -> tuple[FrameMoments, NDArray[Any]]:
-    """Refuse rows (columns x and y) that cannot be used, in one pass over them.
+    """Refuse rows (columns x, y and id) that cannot be used, in one pass over them.
 
     Return their moments, and the sorted labels.
     """
     parts = _look(rows, exponent=0)
     n_rows = sum(part["n"] for part in parts)
     if n_rows < 2:
-        raise InvalidInputError(f"the data have {n_rows} rows, expected at least 2")
+        raise InvalidInputError(f"the data must have at least 2 rows, got {n_rows}")
     for name, problem in {
         "bad_features": f"featuresCol={features!r} is or holds null, NaN or infinity",
         "no_label": f"labelCol={label!r} is null or NaN",
+        "no_id": f"idCol={id_column!r} is null",
     }.items():
         found = sum(part[name] for part in parts)
         if found:
@@ -172,13 +177,15 @@ def _look(rows: DataFrame, exponent: int) -> list[dict[str, Any]]:
     scale = LinearReduction(exponent=exponent)
 
     def look(batches: Iterator[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
-        n = bad_features = no_label = 0
+        n = bad_features = no_label = no_id = 0
         widths: set[int] = set()
         labels: dict[Any, int] = {}
         moments = None
         for batch in batches:
             n += len(batch)
             x, y = batch.column("x"), batch.column("y")
+            if "id" in batch.schema.names:
+                no_id += batch.column("id").null_count
             for entry in pc.value_counts(y).to_pylist():
                 value, count = entry["values"], entry["counts"]
                 if value is None or value != value:
@@ -189,14 +196,14 @@ def _look(rows: DataFrame, exponent: int) -> list[dict[str, Any]]:
             bad = _n_unusable(x)
             bad_features += bad
             if bad == 0 and len(widths) == 1 and min(widths) > 0:
-                with np.errstate(over="ignore", invalid="ignore"):
-                    some = Summary.of(scale.transform(matrix_of(x)))
-                    moments = some if moments is None else moments.join(some)
+                some = Summary.of(scale.transform(matrix_of(x)))
+                moments = some if moments is None else moments.join(some)
         too_many = len(labels) > MOST_CLASSES
         found = {
             "n": n,
             "bad_features": bad_features,
             "no_label": no_label,
+            "no_id": no_id,
             "widths": sorted(widths),
             "too_many": too_many,
             "labels": [] if too_many else list(labels.items()),
@@ -269,8 +276,9 @@ class FrameMoments:
             for batch in batches:
                 X = standardize.transform(matrix_of(batch.column("x")))
                 products += X.T @ X
-            for start in range(0, d, PRODUCT_ROWS):
-                some = products[start : start + PRODUCT_ROWS].tobytes()
+            step = max(1, PRODUCT_NUMBERS // d)
+            for start in range(0, d, step):
+                some = products[start : start + step].tobytes()
                 yield {"start": [start], "products": [some]}
 
         def add(parts: Any) -> Any:

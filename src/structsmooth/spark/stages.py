@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -13,6 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own)
 from pyspark.sql.functions import pandas_udf
@@ -26,8 +28,9 @@ from structsmooth.reduce import LinearReduction
 from structsmooth.spark.frame import matrix_of, on_batches
 from structsmooth.support.groups import order_by_group
 
-# Bytes of reduced rows that a worker sorts by cluster at once.
-BLOCK_BYTES = 2**25
+# Bytes of reduced rows that a worker sorts by cluster at once; that one worker may
+# receive, because an Arrow batch holds at most a gigabyte; and packed rows in a batch.
+BLOCK_BYTES, MOST_BYTES, FEW_RECORDS = 2**25, 2**29, 8
 BOUNDS_SCHEMA = "region int, bounds string"
 
 
@@ -37,6 +40,11 @@ class Packing:
 
     width: int
     dtype: str
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of the features of a row."""
+        return self.width * np.dtype(self.dtype).itemsize
 
     def unpack(
         self, rows: Iterable[Any], codes: Iterable[Any]
@@ -71,18 +79,18 @@ def fit_assigner(
             for batch in batches
             for block in batch.to_pylist()
         ]
-        if blocks:
-            X = np.concatenate(blocks)
-            X = X[clusterers.order_of_rows(X)]
-            fitted: Assigner
-            if clusterer == "gmm":
-                fitted = clusterers.gaussian_mixture(X, n_clusters, seed)
-            else:
-                fitted = clusterers.kmeans_centers(
-                    X, min(n_clusters, len(X)), seed, full=share == 1.0
-                )
-            arrays = codec.arrays_to_lists(codec.assigner_to_arrays(fitted))
-            yield {"assigner": [json.dumps(arrays)]}
+        X = np.concatenate(blocks)
+        X = X[_order_of_values(X)]  # blocks come in any order
+        X = X[clusterers.order_of_rows(X)]
+        fitted: Assigner
+        if clusterer == "gmm":
+            fitted = clusterers.gaussian_mixture(X, n_clusters, seed)
+        else:
+            fitted = clusterers.kmeans_centers(
+                X, min(n_clusters, len(X)), seed, full=share == 1.0
+            )
+        arrays = codec.arrays_to_lists(codec.assigner_to_arrays(fitted))
+        yield {"assigner": [json.dumps(arrays)]}
 
     sample = rows.select("x")
     if share < 1.0:
@@ -110,7 +118,7 @@ def pack_rows(
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
         waiting: list[tuple[NDArray[Any], NDArray[Any], Any]] = []
         n_bytes = 0
-        for batch in batches:
+        for batch in _parts_of(batches):
             X = reduction.transform(matrix_of(batch.column("x")))
             y = batch.column("y")
             coded = pc.index_in(y, known.cast(y.type)).to_numpy().astype(np.int32)
@@ -126,6 +134,14 @@ def pack_rows(
     if has_id:
         kind += f", ids array<{rows.schema['id'].dataType.simpleString()}>"
     return on_batches(rows, pack, kind)
+
+
+def _parts_of(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield batches of at most BLOCK_BYTES, whatever Spark was told to send."""
+    for batch in batches:
+        step = max(1, BLOCK_BYTES * len(batch) // max(1, batch.nbytes))
+        for start in range(0, len(batch), step):
+            yield batch.slice(start, step)
 
 
 def _by_cluster(
@@ -182,55 +198,51 @@ def cluster_sizes(
     return sizes, centers
 
 
+@contextlib.contextmanager
+def few_records(spark: SparkSession) -> Iterator[None]:
+    """Let Arrow batches hold few records, because each is a block of packed rows."""
+    name = "spark.sql.execution.arrow.maxRecordsPerBatch"
+    usual = spark.conf.get(name)
+    spark.conf.set(name, str(FEW_RECORDS))
+    try:
+        yield
+    finally:
+        spark.conf.set(name, usual)
+
+
 def thin_out(
-    packed: DataFrame,
-    packing: Packing,
-    shares: NDArray[np.float64],
-    n_classes: int,
-    seed: int,
+    packed: DataFrame, packing: Packing, shares: NDArray[np.float64], seed: int
 ) -> DataFrame:
     """Keep a share of the rows of each region, and the counts of all its labels.
 
-    Rows are drawn by a hash of their values, so that a repeated task draws the same.
+    What is drawn depends on the place in the data, so a repeated task draws the same.
     """
 
     def thin(batches: Iterator[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+        rng = np.random.default_rng([seed, TaskContext.get().partitionId()])
         for batch in batches:
-            columns = {name: batch.column(name) for name in batch.schema.names}
             for at in range(len(batch)):
-                row = {name: column[at : at + 1] for name, column in columns.items()}
+                columns = batch.slice(at, 1).columns
+                row = dict(zip(batch.schema.names, columns, strict=True))
                 share = shares[row["region"][0].as_py()]
-                if share < 1.0:
-                    buffers = (row[name][0].as_buffer() for name in ("rows", "codes"))
-                    X, coded = packing.unpack(*([b] for b in buffers))
-                    counts = np.bincount(coded, minlength=n_classes)
-                    keep = _hash_of_rows(X, coded, seed) < share * 2.0**64
-                    ends = np.array([0, keep.sum()], np.int32)
-                    row["rows"] = _binary(np.ascontiguousarray(X[keep]), ends)
-                    row["codes"] = _binary(coded[keep], ends)
-                    row["counts"] = pa.array([counts.tobytes()])
-                    if "ids" in row:
-                        ids = row["ids"].flatten().filter(pa.array(keep))
-                        row["ids"] = pa.ListArray.from_arrays(ends, ids)
-                else:
-                    row["counts"] = pa.array([None], pa.binary())
-                yield row
+                if share == 1.0:
+                    yield row | {"counts": pa.array([None], pa.binary())}
+                    continue
+                blocks = ([row[name][0].as_buffer()] for name in ("rows", "codes"))
+                X, coded = packing.unpack(*blocks)
+                n_kept = int(share * len(X) + rng.random())
+                kept = np.sort(rng.permutation(len(X))[:n_kept])
+                ends = np.array([0, n_kept], np.int32)
+                row["rows"] = _binary(X[kept], ends)
+                row["codes"] = _binary(coded[kept], ends)
+                if "ids" in row:
+                    ids = row["ids"].flatten().take(pa.array(kept))
+                    row["ids"] = pa.ListArray.from_arrays(ends, ids)
+                counts = np.stack(np.unique(coded, return_counts=True))
+                yield row | {"counts": pa.array([counts.astype(np.int64).tobytes()])}
 
     fields = [f"{f.name} {f.dataType.simpleString()}" for f in packed.schema.fields]
     return on_batches(packed, thin, ", ".join([*fields, "counts binary"]))
-
-
-def _hash_of_rows(
-    X: NDArray[Any], coded: NDArray[Any], seed: int
-) -> NDArray[np.uint64]:
-    """Return a number that is as good as random for each row, but repeatable."""
-    multiplier, shift = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
-    found = coded.astype(np.uint64) + np.uint64(seed % 2**64)
-    bits = X.astype(np.float64).view(np.uint64)
-    for word in (*bits.T, np.uint64(0)):
-        found = (found ^ word) * multiplier
-        found ^= found >> shift
-    return found * multiplier
 
 
 def bounder(
@@ -244,32 +256,37 @@ def bounder(
 
     def bound(packed: pd.DataFrame) -> pd.DataFrame:
         X, coded = packing.unpack(packed["rows"], packed["codes"])
+        order = _order_of_values(X, coded)
         if "ids" in packed:
-            order = np.argsort(np.concatenate(packed["ids"].tolist()), kind="stable")
-        else:
-            order = _order_of_values(X, coded)
+            ids = np.concatenate(packed["ids"].tolist())
+            order = order[np.argsort(ids[order], kind="stable")]
         with threadpool_limits(1):
             bounds = region_bounds(X[order], coded[order].astype(np.int64), **settings)
         counts = packed.get("counts")
         if counts is not None and counts.notna().all():
             # A sample gives the crossing fraction; the class counts are those of all.
-            all_counts = sum(np.frombuffer(some, np.int64) for some in counts)
-            bounds = bounds_of_sample(bounds, np.asarray(all_counts))
+            all_counts = np.zeros(settings["n_classes"], np.int64)
+            for some in counts:
+                present, count = np.frombuffer(some, np.int64).reshape(2, -1)
+                all_counts[present] += count
+            bounds = bounds_of_sample(bounds, all_counts)
         text = json.dumps(codec.arrays_to_lists(codec.bounds_to_arrays([bounds])))
         return pd.DataFrame({"region": packed["region"].head(1), "bounds": [text]})
 
     return bound
 
 
-def _order_of_values(X: NDArray[Any], coded: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the order by the first feature, then by the second, and so on."""
+def _order_of_values(
+    X: NDArray[Any], coded: NDArray[Any] | None = None
+) -> NDArray[np.int64]:
+    """Return the order by the first feature, the second, ..., and the class number."""
     order = np.argsort(X[:, 0], kind="stable")
     first = X[order, 0]
     is_equal = np.concatenate([[False], first[1:] == first[:-1], [False]])
-    tied = order[is_equal[1:] | is_equal[:-1]]
-    order[is_equal[1:] | is_equal[:-1]] = tied[
-        np.lexsort([coded[tied], *X[tied].T[::-1]])
-    ]
+    is_tied = is_equal[1:] | is_equal[:-1]
+    tied = order[is_tied]
+    last = [] if coded is None else [coded[tied]]
+    order[is_tied] = tied[np.lexsort([*last, *X[tied].T[::-1]])]
     return order
 
 
