@@ -27,8 +27,8 @@ ROWS = (20_000, 1_000_000, 5_000_000, 20_000_000)
 # The heap of the driver and of each worker, and the limit out of core.
 HEAP, LIMIT = "1g", 4_000_000_000
 PART_ROWS = 500_000
-# More rows than this are fitted only once.
-TWICE = 1_000_000
+# More rows than this are fitted only once with Spark, and once out of core.
+TWICE = 5_000_000
 
 OUT_OF_CORE = """
 import json, sys, time
@@ -53,9 +53,9 @@ for run in range(runs):
 
 # Each call of a stage is timed; what comes between them is the driver's own work.
 SPARK = """
-import functools, json, sys, time
+import functools, json, os, sys, time
+from pathlib import Path
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 from structsmooth.spark import SparkStructuralSmoother, estimator, stages
 
 folder, workers, runs, heap = sys.argv[1], *map(int, sys.argv[2:4]), sys.argv[4]
@@ -68,7 +68,24 @@ spark = (
     .config("spark.ui.showConsoleProgress", "false")
     .getOrCreate()
 )
-spark.sparkContext.setLogLevel("WARN")
+spark.range(2).count()
+application = spark.sparkContext.applicationId
+def executors():
+    found = []
+    for command in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            text = command.read_bytes()
+            if b"ExecutorBackend" in text and application.encode() in text:
+                found.append(int(command.parent.name))
+        except OSError:
+            pass  # it has ended
+    return sorted(found)
+while len(executors()) < workers:
+    time.sleep(0.1)
+# Each worker is bound to a core of its own.
+for core, pid in enumerate(executors()):
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        os.sched_setaffinity(int(thread), {core})
 print(json.dumps({"starts": time.perf_counter() - start}), flush=True)
 seconds = {}
 def timed(name, function):
@@ -188,7 +205,7 @@ def measure(n_rows):
             ("Spark", SPARK, HEAP),
         ):
             for cores in (1, 2):
-                runs = 2 if n_rows <= TWICE else 1
+                runs = 2 if how == "Spark" and n_rows <= TWICE else 1
                 lines, peaks = run_child(program, folder, cores, runs, limit)
                 fits = [line for line in lines if "seconds" in line]
                 entry = {
@@ -213,10 +230,10 @@ def lines_of(measured):
         "",
         "Made by `python -m benchmarks.spark`: generated rows of 28 float32 features, "
         "read from parquet with Spark and from a npy file out of core. A worker has "
-        f"one core and a heap of {HEAP}, and runs in a process of its own; out of core "
-        "has as many threads. The ratio is the time that one core takes to that of two "
-        "cores, for the last fit. Memory is the peak over the fits, with shared pages "
-        "counted once.",
+        f"a heap of {HEAP}, runs in processes of its own and is bound to one core; "
+        "out of core has as many threads. The ratio is the time that one core takes to "
+        "that of two cores, for the last fit. Memory is the peak over the fits, with "
+        "shared pages counted once.",
         "",
         "| rows | how | cores | start, s | first fit, s | second fit, s | ratio "
         "| driver, GB | workers, GB |",
@@ -259,16 +276,17 @@ def lines_of(measured):
 
 
 def main(sizes):
-    entries = [entry for n_rows in sizes for entry in measure(n_rows)]
     versions = {name: version(name) for name in ("pyspark", "pyarrow", "numpy")}
-    measured = {"machine": machine(), "versions": versions, "entries": entries}
-    for suffix, text in (
-        ("json", json.dumps(measured, indent=1)),
-        ("md", "\n".join(lines_of(measured))),
-    ):
-        beside = RESULTS / "spark.part"
-        beside.write_text(text + "\n")
-        beside.replace(RESULTS / f"spark.{suffix}")
+    measured = {"machine": machine(), "versions": versions, "entries": []}
+    for n_rows in sizes:
+        measured["entries"] += measure(n_rows)
+        for suffix, text in (
+            ("json", json.dumps(measured, indent=1)),
+            ("md", "\n".join(lines_of(measured))),
+        ):
+            beside = RESULTS / "spark.part"
+            beside.write_text(text + "\n")
+            beside.replace(RESULTS / f"spark.{suffix}")
 
 
 if __name__ == "__main__":
