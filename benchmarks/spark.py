@@ -112,6 +112,45 @@ spark.stop()
 """
 
 
+# What two cores can do at most: the same trees on one core, or at once on each.
+TREES = """
+import os, sys, time
+from benchmarks.cases import table_cluster
+from structsmooth import euclidean_mst
+os.sched_setaffinity(0, {int(sys.argv[1])})
+X = table_cluster(6_667)
+for _ in range(3):
+    euclidean_mst(X)
+print("ready", flush=True)
+sys.stdin.readline()
+start = time.perf_counter()
+for _ in range(60):
+    euclidean_mst(X)
+print(time.perf_counter() - start, flush=True)
+"""
+
+
+def most_from_two_cores():
+    """Return how many times as many trees two cores build as one."""
+
+    def seconds(cores):
+        options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        commands = ([sys.executable, "-c", TREES, str(core)] for core in cores)
+        children = [subprocess.Popen(command, **options) for command in commands]
+        for child in children:
+            child.stdout.readline()
+        for child in children:
+            child.stdin.write("\n")
+            child.stdin.flush()
+        found = [float(child.stdout.readline()) for child in children]
+        for child in children:
+            child.wait()
+        return sum(found) / len(found)
+
+    alone = seconds([0])
+    return 2.0 * alone / seconds([0, 1])
+
+
 def write_parts(folder):
     """Write the rows as parquet files of a column of arrays."""
     import pyarrow as pa
@@ -270,6 +309,10 @@ def lines_of(measured):
     )
     yield from (
         "",
+        "Two processes that build the same tree at once, each on its own core, build "
+        f"{measured['two_cores']:.2f} times as many trees as one process alone: more "
+        "than that no ratio can be where the work is trees.",
+        "",
         f"{facts['processor']}, {facts['cores']} cores, shared with other programs. "
         f"Python {facts['python']}, {used}.",
     )
@@ -278,6 +321,7 @@ def lines_of(measured):
 def main(sizes):
     versions = {name: version(name) for name in ("pyspark", "pyarrow", "numpy")}
     measured = {"machine": machine(), "versions": versions, "entries": []}
+    measured["two_cores"] = most_from_two_cores()
     for n_rows in sizes:
         measured["entries"] += measure(n_rows)
         for suffix, text in (
