@@ -33,6 +33,7 @@ include_patterns = [
     "benchmarks/results/README.md",
     "benchmarks/results/map.md",
     "benchmarks/results/outofcore.md",
+    "benchmarks/results/spark.md",
     "CHANGELOG.md",
     "CODE_OF_CONDUCT.md",
     "CONTRIBUTING.md",
