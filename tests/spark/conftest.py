@@ -61,6 +61,9 @@ def spark(master):
         .config("spark.sql.execution.arrow.pyspark.enabled", "true")
         .config("spark.executorEnv.PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
         .config("spark.executorEnv.OMP_NUM_THREADS", "1")
+        # For fits this short, Java's better compiler costs more than it saves.
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
+        .config("spark.executor.extraJavaOptions", "-XX:TieredStopAtLevel=1")
         # A task that takes much longer than the others is started a second time.
         .config("spark.speculation", "true")
         .config("spark.speculation.minTaskRuntime", "4s")
