@@ -240,6 +240,20 @@ def test_a_cluster_too_large_for_a_worker_is_sampled_openly(make_frame):
     assert np.bincount(clusters).tolist() == sizes
 
 
+def test_a_cluster_too_large_for_arrow_is_sampled_openly(frame, monkeypatch):
+    # Four doubles are 32 bytes.
+    monkeypatch.setattr(stages, "MOST_BYTES", 32 * 1000)
+    with pytest.warns(
+        SampledClustersWarning, match="half a gigabyte, 1000 rows"
+    ) as all_:
+        fitted = SparkStructuralSmoother(nClusters=1).fit(frame)
+    assert "maxClusterRows" not in str(all_[0].message)
+    (bounds,) = fitted.clusterBounds
+    assert bounds.n_samples == 2500
+    n_edges = bounds.crossing[0, 1] / bounds.crossing_fraction
+    assert n_edges == pytest.approx(1000, rel=0.02)
+
+
 def test_equal_rows_are_sampled_one_by_one(spark):
     # Two places and three rows of ten at the second; a third of the labels is True.
     rng = np.random.default_rng(5)

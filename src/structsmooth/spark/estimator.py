@@ -137,7 +137,6 @@ class SparkStructuralSmoother(
             is_float = rows.schema["x"].dataType.elementType == FloatType()
             keeps_floats = is_float and not reduction.changes_values
             packing = stages.Packing(width, "f4" if keeps_floats else "f8")
-            most = min(most, stages.MOST_BYTES // packing.row_bytes)
             bounds = _bounds(packed, packing, regions, sizes, classes, smoother, most)
         finally:
             packed.unpersist()
@@ -164,9 +163,10 @@ def _bounds(
     packed = packed.drop("cluster", "n", "total")
     region_sizes = np.zeros(regions.n_regions)
     np.add.at(region_sizes, regions.region_of_cluster, sizes)
-    shares = np.minimum(1.0, most / region_sizes)
+    limit = min(most, stages.MOST_BYTES // packing.row_bytes)
+    shares = np.minimum(1.0, limit / region_sizes)
     if (shares < 1.0).any():
-        _warn_about_samples(region_sizes, most)
+        _warn_about_samples(region_sizes, limit, most)
         packed = stages.thin_out(packed, packing, shares, smoother.random_state)
     spark = packed.sparkSession
     n_cores = spark.sparkContext.defaultParallelism
@@ -195,13 +195,16 @@ def _bounds(
     return [bounds_from_arrays(arrays_from_lists(some))[0] for some in lists]
 
 
-def _warn_about_samples(sizes: NDArray[np.float64], most: int) -> None:
+def _warn_about_samples(sizes: NDArray[np.float64], limit: int, most: int) -> None:
     """Warn that regions are too large for a worker."""
+    name = f"maxClusterRows={most} rows"
+    advice = "raise maxClusterRows or nClusters"
+    if limit < most:
+        name, advice = f"half a gigabyte, {limit} rows", "raise nClusters"
     warnings.warn(
-        f"{np.sum(sizes > most)} of {len(sizes)} clusters have more than "
-        f"maxClusterRows={most} rows, the largest {sizes.max():.0f}: their bounds come "
-        "from a random sample of that many; raise maxClusterRows or nClusters for all "
-        "rows",
+        f"{np.sum(sizes > limit)} of {len(sizes)} clusters have more than {name}, the "
+        f"largest {sizes.max():.0f}: their bounds come from a random sample of that "
+        f"many; {advice} for all rows",
         SampledClustersWarning,
         stacklevel=2,
     )
