@@ -1,9 +1,8 @@
 """Table 1: no smoothing, uniform, structural and reversed on the synthetic task.
 
-All networks of a seed train at once (`experiments.synthetic.wide`); they start with the
-same weights and see the same batches, so their differences are paired. The lines of a
-finished seed are written to the file of results together. A checkpoint every few
-minutes lets a killed run continue.
+All networks of a seed train at once; they start with the same weights and see the same
+batches, so their differences are paired. The lines of a finished seed are written
+together. A checkpoint every few minutes lets a killed run continue.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ import numpy as np
 
 from experiments.records import Records, digest_of
 from experiments.rows import row_of
-from experiments.synthetic import wide
 from experiments.synthetic.data import draw, fit_smoother
+from experiments.synthetic.networks import Networks, predict, train
 from structsmooth import reversed_strengths, solve_strengths
 from structsmooth.metrics import evaluate
 
@@ -68,7 +67,7 @@ class Curve:
 
     def __call__(self, epoch, networks) -> None:
         """Measure."""
-        p = wide.predict(networks, self.X, self.n_networks)
+        p = predict(networks, self.X)
         self.errors.append(((p > 0.5) != self.y).mean(axis=1))
         self.report(epoch)
 
@@ -117,9 +116,9 @@ def train_rows(config, rows, seed, checkpoint, n_threads) -> list[dict]:
         print(f"seed {seed}: epoch {epoch}, {spent:.0f} s", flush=True)
 
     curve = Curve(X_test, y_test, len(rows), report)
-    networks = wide.Networks.start(len(rows), X.shape[1], config["n_hidden"], seed)
+    networks = Networks.start(len(rows), X.shape[1], config["n_hidden"], seed)
     checkpoint.parent.mkdir(parents=True, exist_ok=True)
-    wide.train(
+    train(
         networks,
         X,
         soft,
@@ -132,7 +131,7 @@ def train_rows(config, rows, seed, checkpoint, n_threads) -> list[dict]:
         checkpoint=checkpoint,
         n_threads=n_threads,
     )
-    predicted = wide.predict(networks, X_test, len(rows))
+    predicted = predict(networks, X_test)
     seconds = round((time.perf_counter() - started) / len(rows), 1)
     return [
         {

@@ -11,10 +11,10 @@ from experiments.synthetic import (  # noqa: E402
     clusters,
     figure,
     neighbors,
+    networks,
     runner,
     sensitivity,
     table,
-    wide,
 )
 from experiments.synthetic.data import draw, true_bayes_error  # noqa: E402
 from experiments.synthetic.layout import Layout  # noqa: E402
@@ -36,13 +36,13 @@ class Silent:
         return np.zeros(1)
 
 
-def test_wide_training_is_that_of_networks_one_by_one(rng):
+def test_training_is_that_of_pytorch(rng):
     n, d, h = 150, 7, 5
     X = rng.normal(size=(n, d)).astype(np.float32)
     soft = rng.uniform(size=(6, n)).astype(np.float32)
-    networks = wide.Networks.start(6, d, h, seed=3)
-    wide.train(
-        networks,
+    several = networks.Networks.start(6, d, h, seed=3)
+    networks.train(
+        several,
         X,
         soft,
         epochs=3,
@@ -52,7 +52,7 @@ def test_wide_training_is_that_of_networks_one_by_one(rng):
         every=10,
         observe=Silent(),
     )
-    found = wide.predict(networks, X, 6)
+    found = networks.predict(several, X)
 
     draw = np.random.default_rng(3)  # two outputs, as in PyTorch
     shapes = ((d, h), d), ((h,), d), ((2, h), h), ((2,), h)
@@ -102,7 +102,7 @@ def test_table_1_is_resumed_with_the_same_bits(config, tmp_path, monkeypatch):
     whole, killed = tmp_path / "whole.jsonl", tmp_path / "killed.jsonl"
     runner.run(config, whole)
 
-    train_epoch, left = wide._train_epoch, [10 * 4]  # ten groups, killed after 4 epochs
+    train_epoch, left = networks._train_epoch, [40 * 4]  # killed after four epochs
 
     def dying(*arguments):
         if left[0] == 0:
@@ -110,9 +110,9 @@ def test_table_1_is_resumed_with_the_same_bits(config, tmp_path, monkeypatch):
         left[0] -= 1
         train_epoch(*arguments)
 
-    save_often = wide.train.__kwdefaults__ | {"checkpoint_every": 1}
-    monkeypatch.setattr(wide.train, "__kwdefaults__", save_often)
-    monkeypatch.setattr(wide, "_train_epoch", dying)
+    save_often = networks.train.__kwdefaults__ | {"checkpoint_every": 1}
+    monkeypatch.setattr(networks.train, "__kwdefaults__", save_often)
+    monkeypatch.setattr(networks, "_train_epoch", dying)
     with pytest.raises(KeyboardInterrupt):
         runner.run(config, killed, n_jobs=1)
     assert read(killed)[1] == []
@@ -130,20 +130,20 @@ def test_table_1_is_resumed_with_the_same_bits(config, tmp_path, monkeypatch):
     assert len(numbers(whole)) == 2 * 40
     assert len(numbers(whole)[0]["curve"]) == 3
     # Two epochs of the first seed were left, and all six of the second.
-    assert left[0] == -1 - 10 * (2 + 6)
+    assert left[0] == -1 - 40 * (2 + 6)
     assert not list((tmp_path / "checkpoints").glob("*.npz"))
 
 
 def test_a_checkpoint_of_other_settings_is_left_alone(config, tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "CHECKPOINTS", tmp_path)
     names = []
-    train = wide.train
+    train = runner.train
 
     def watch(*arguments, checkpoint, **options):
         names.append(checkpoint.name)
         train(*arguments, checkpoint=checkpoint, **options)
 
-    monkeypatch.setattr(wide, "train", watch)
+    monkeypatch.setattr(runner, "train", watch)
     for number, rate in enumerate((0.01, 0.02)):
         changed = config | {"learning_rate": rate, "n_seeds": 1, "epochs": 1}
         folder = tmp_path / str(number)

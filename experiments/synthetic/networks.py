@@ -1,10 +1,9 @@
-"""Many small networks trained at once, as wide matrix products.
+"""Small networks that see the same batches and differ in their soft labels.
 
-All networks have one hidden layer and see the same batches in the same order; they
-differ in their soft labels. The hidden layers of several networks are next to each
-other in one matrix, so that one product computes them all. Everything between the two
-products of a step (activation, output, loss, gradients) is one pass while the rows are
-in the cache. The optimizer is plain SGD in float32, as in the paper.
+All networks have one hidden layer, start with the same weights and see the same batches
+in the same order. Everything between the two products of a step (activation, output,
+loss, gradients) is one pass while the rows are in the cache. The optimizer is plain SGD
+in float32, as in the paper.
 """
 
 from __future__ import annotations
@@ -19,9 +18,6 @@ import scipy.linalg.cython_blas  # noqa: F401 (numba's products; limited below)
 from numba import njit
 from threadpoolctl import threadpool_limits
 
-# Networks per product, so that their hidden layers stay in the level-2 cache.
-ABREAST = 4
-
 
 @dataclass(eq=False)
 class Networks:
@@ -31,16 +27,15 @@ class Networks:
     Their gradients are opposite, so the difference moves at twice the rate.
     """
 
-    first: np.ndarray  # (M / ABREAST, d, ABREAST * h)
-    first_bias: np.ndarray  # (M / ABREAST, ABREAST * h)
+    first: np.ndarray  # (M, d, h)
+    first_bias: np.ndarray  # (M, h)
     second: np.ndarray  # (M, h)
-    second_bias: np.ndarray  # (M,)
+    second_bias: np.ndarray  # (M, 1)
 
     @classmethod
     def start(cls, n_networks: int, n_inputs: int, n_hidden: int, seed: int):
         """Return networks with equal weights, drawn as in PyTorch's linear layers."""
         draw = np.random.default_rng(seed)
-        n_groups = -(-n_networks // ABREAST)
         bound, inner = n_inputs**-0.5, n_hidden**-0.5
 
         def uniform(limit, *shape):
@@ -48,12 +43,11 @@ class Networks:
 
         first, first_bias = uniform(bound, n_inputs, n_hidden), uniform(bound, n_hidden)
         second, second_bias = uniform(inner, 2, n_hidden), uniform(inner, 2)
-        n_padded = n_groups * ABREAST
         return cls(
-            np.tile(first, (n_groups, 1, ABREAST)),
-            np.tile(first_bias, (n_groups, ABREAST)),
-            np.tile(second[1] - second[0], (n_padded, 1)),
-            np.tile(second_bias[1] - second_bias[0], n_padded),
+            np.tile(first, (n_networks, 1, 1)),
+            np.tile(first_bias, (n_networks, 1)),
+            np.tile(second[1] - second[0], (n_networks, 1)),
+            np.tile(second_bias[1] - second_bias[0], (n_networks, 1)),
         )
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -99,9 +93,6 @@ def train(
         Number of threads. They divide the networks between them, so the result does
         not depend on it.
     """
-    n_groups = len(networks.first)
-    padded = np.zeros((n_groups * ABREAST, len(X)), dtype=np.float32)
-    padded[: len(soft)] = soft
     begin = 0
     if checkpoint is not None and checkpoint.is_file():
         with np.load(checkpoint, allow_pickle=False) as saved:
@@ -109,26 +100,17 @@ def train(
             for name, array in networks.arrays().items():
                 array[...] = saved[name]
             observe.resume(saved["observed"])
-    parts = np.array_split(np.arange(n_groups), n_threads)
     with threadpool_limits(1), ThreadPoolExecutor(n_threads) as pool:
         for epoch in range(begin, epochs):
             order = np.random.default_rng([seed, epoch]).permutation(len(X))
+            rows, labels = X[order], soft[:, order]
 
-            def work(part, order=order):
-                for group in part:
-                    _train_epoch(
-                        X,
-                        order,
-                        padded[group * ABREAST : (group + 1) * ABREAST],
-                        networks.first[group],
-                        networks.first_bias[group],
-                        networks.second[group * ABREAST : (group + 1) * ABREAST],
-                        networks.second_bias[group * ABREAST : (group + 1) * ABREAST],
-                        batch_size,
-                        np.float32(learning_rate),
-                    )
+            def work(number, rows=rows, labels=labels):
+                weights = (array[number] for array in networks.arrays().values())
+                rate = np.float32(learning_rate)
+                _train_epoch(rows, labels[number], *weights, batch_size, rate)
 
-            list(pool.map(work, parts))
+            list(pool.map(work, range(len(soft))))
             done = epoch + 1
             if done % every == 0 or done == epochs:
                 observe(done, networks)
@@ -143,64 +125,41 @@ def save(path: Path, epoch: int, networks: Networks, observed: np.ndarray) -> No
     os.replace(beside, path)
 
 
-def predict(networks: Networks, X: np.ndarray, n_networks: int) -> np.ndarray:
+def predict(networks: Networks, X: np.ndarray) -> np.ndarray:
     """Return the probability of class 1 for each network and row."""
-    out = np.empty((len(networks.second), len(X)), dtype=np.float32)
-    for group in range(len(networks.first)):
-        hidden = np.maximum(X @ networks.first[group] + networks.first_bias[group], 0)
-        for slot in range(ABREAST):
-            number = group * ABREAST + slot
-            weights = networks.second[number]
-            part = hidden[:, slot * len(weights) : (slot + 1) * len(weights)]
-            margin = (part @ weights + networks.second_bias[number]).astype(np.float64)
-            out[number] = 1.0 / (1.0 + np.exp(-margin))
-    return out[:n_networks]
+    out = np.empty((len(networks.first), len(X)), dtype=np.float32)
+    for number, first in enumerate(networks.first):
+        hidden = np.maximum(X @ first + networks.first_bias[number], 0)
+        margin = hidden @ networks.second[number] + networks.second_bias[number]
+        out[number] = 1.0 / (1.0 + np.exp(-margin.astype(np.float64)))
+    return out
 
 
 @njit(nogil=True, cache=True)
-def _train_epoch(
-    X, order, soft, first, first_bias, second, second_bias, batch_size, rate
-):
+def _train_epoch(X, soft, first, first_bias, second, second_bias, batch_size, rate):
     n, d = X.shape
-    width = first.shape[1]
-    n_slots, n_hidden = second.shape
-    batch = np.empty((batch_size, d), np.float32)
-    turned = np.empty((d, batch_size), np.float32)
-    hidden = np.empty((batch_size, width), np.float32)
-    gradient = np.empty((d, width), np.float32)
-    bias_gradient = np.empty(width, np.float32)
-    second_gradient = np.empty(width, np.float32)
+    n_hidden = len(second)
+    activity = np.empty((min(n, batch_size), n_hidden), np.float32)
+    gradient = np.empty((d, n_hidden), np.float32)
+    bias_gradient = np.empty(n_hidden, np.float32)
+    second_gradient = np.empty(n_hidden, np.float32)
     for start in range(0, n, batch_size):
-        size = min(batch_size, n - start)
-        for i in range(size):
-            row = order[start + i]
-            for j in range(d):
-                batch[i, j] = X[row, j]
-                turned[j, i] = X[row, j]
+        batch = X[start : start + batch_size]  # the last of an epoch may be smaller
+        size = len(batch)
+        hidden = activity[:size]
         np.dot(batch, first, hidden)
-        hidden[size:] = np.float32(0.0)  # the last batch of an epoch may be smaller
         bias_gradient[:] = np.float32(0.0)
         second_gradient[:] = np.float32(0.0)
-        for slot in range(n_slots):
-            begin, stop = slot * n_hidden, (slot + 1) * n_hidden
-            total_error = np.float32(0.0)
-            for i in range(size):
-                units = hidden[i, begin:stop]
-                margin = _activate(units, first_bias[begin:stop], second[slot])
-                margin += second_bias[slot]
-                p = 1.0 / (1.0 + np.exp(-np.float64(margin)))
-                error = np.float32((p - soft[slot, order[start + i]]) / size)
-                total_error += error
-                _push_back(
-                    units,
-                    second[slot],
-                    error,
-                    second_gradient[begin:stop],
-                    bias_gradient[begin:stop],
-                )
-            second_bias[slot] -= np.float32(2.0) * rate * total_error
-            _descend(second[slot], second_gradient[begin:stop], np.float32(2.0) * rate)
-        np.dot(turned, hidden, gradient)
+        total_error = np.float32(0.0)
+        for i in range(size):
+            margin = _activate(hidden[i], first_bias, second) + second_bias[0]
+            p = 1.0 / (1.0 + np.exp(-np.float64(margin)))
+            error = np.float32((p - soft[start + i]) / size)
+            total_error += error
+            _push_back(hidden[i], second, error, second_gradient, bias_gradient)
+        np.dot(batch.T, hidden, gradient)
+        second_bias[0] -= np.float32(2.0) * rate * total_error
+        _descend(second, second_gradient, np.float32(2.0) * rate)
         _descend(first_bias, bias_gradient, rate)
         _descend(first.reshape(-1), gradient.reshape(-1), rate)
 
