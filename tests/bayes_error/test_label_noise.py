@@ -134,6 +134,19 @@ def test_where_the_surest_rows_agree_there_is_nothing_to_limit(rng):
         assert fit_cautiously(model, evidence, labels) is None
 
 
+def test_a_run_of_right_labels_alone_limits_nothing():
+    # 50 of 1000 labels are wrong, none of them among the 106 surest rows. At one place
+    # that has a probability of 0.4 %, but with so many places it happens by chance.
+    true = np.arange(1000) % 3
+    evidence = np.linspace(19.0, 10.0, 1000)[:, None] * np.eye(3)[true]
+    labels = true.copy()
+    wrong = 106 + np.arange(50) * 894 // 50
+    labels[wrong] = (true[wrong] + 1 + np.arange(50) % 2) % 3
+    changes = np.where(np.eye(3, dtype=bool), 0.95, 0.025)
+    model = LabelNoise(np.ones(1), np.ones(2), changes)
+    assert fit_cautiously(model, evidence[:, :, None], labels) is None
+
+
 def test_few_rows_are_no_evidence_against_the_model(rng):
     evidence, labels, _ = poor(rng, 40, 0.05)
     model = fit_label_noise(evidence, labels)

@@ -76,6 +76,20 @@ def suspects_without_caution(y, probabilities):
         return find_suspects(None, y, pred_probs=probabilities)
 
 
+def test_right_labels_in_heavy_tails_are_hardly_listed(rng):
+    n, n_classes, listed = 1500, 8, []
+    for _ in range(6):
+        y = rng.integers(0, n_classes, size=n)
+        means = 2.0 * rng.normal(size=(n_classes, 6))
+        X = means[y] + rng.standard_t(3, size=(n, 6))
+        noisy, wrong = with_mistakes(y, 0.05, n_classes, rng)
+        listed.append(wrong[find_suspects(X, noisy).rows])
+    listed = np.concatenate(listed)
+    assert len(listed) > 150  # of about 450
+    # One in twenty is promised; two standard errors more are chance.
+    assert listed.mean() > 0.95 - 2.0 * np.sqrt(0.05 * 0.95 / len(listed))
+
+
 def test_as_many_are_listed_as_the_share_of_false_discoveries_allows(rng):
     X, y = load_digits(return_X_y=True)
     noisy, _ = with_mistakes(y, 0.05, 10, rng)

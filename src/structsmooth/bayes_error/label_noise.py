@@ -31,15 +31,18 @@ LARGEST_RATE = 0.5
 START_RATE = 0.2
 MOST_STEPS, NEAR_ENOUGH = 150, 1e-4
 MOST_HALVINGS = 8
-# The surest rows are at least this share of all, and so many. They have clearly fewer
-# wrong labels than expected if that happens by chance with less than this probability.
-LEAST_SURE, FEWEST_SURE = 0.02, 50
-CLEARLY_LESS = 0.01
+# The surest rows are these shares of all, and at least so many. They have clearly fewer
+# wrong labels than expected if that happens by chance with less than this probability,
+# for all shares together.
+SHARES_OF_SURE, FEWEST_SURE = (0.02, 0.04, 0.08, 0.16, 0.32, 0.5), 50
+CLEARLY_LESS = 0.05
 EQUALLY_SURE = 1e-9
 # Weights are drawn to 0, those of tails to 1, by normal distributions of variance 10.
 PENALTY = 0.1
 # Where small probabilities end and tiny ones begin, and where these end, as logarithms.
 SMALL, TINY = -4.0, -20.0
+# The largest weights of tails: tiny probabilities do not become much tinier.
+LARGEST_TAILS = np.array([np.inf, 1.25])
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,13 +80,15 @@ class LabelNoise:
 def fit_label_noise(evidence: F64, coded: I64, most: float = 1.0) -> LabelNoise:
     """Fit the model to evidence of shape (m, K, p) and the labels as they are.
 
-    Evidence is often weaker or stronger than it says where it is strong, so the tails
-    of the probabilities are fitted once more on their own. The mean rate of wrong
-    labels is limited to ``most``.
+    Evidence is often weaker than it says where it is strong, so the tails of the
+    probabilities are fitted once more on their own. Tiny ones do not become much
+    tinier: if wrong labels explain what the tails exclude, light tails cost no
+    likelihood, and right labels in the tail of a class would count as wrong. The mean
+    rate of wrong labels is limited to ``most``.
     """
     weights, _ = _fit(evidence, coded, most)
     parts = small_and_tiny(evidence @ weights)
-    tails, changes = _fit(parts, coded, most, usual=1.0)
+    tails, changes = _fit(parts, coded, most, 1.0, LARGEST_TAILS)
     return LabelNoise(weights, tails, changes)
 
 
@@ -100,15 +105,18 @@ def fit_cautiously(model: LabelNoise, evidence: F64, coded: I64) -> LabelNoise |
     guessed = logs.argmax(axis=1)
     doubt = np.partition(logs, -2, axis=1)[:, -2] - logs.max(axis=1)
     surest = np.argsort(doubt)
-    n_rows = np.arange(1, len(coded) + 1)
     n_expected = np.cumsum(expected[guessed[surest]])
     n_found = np.cumsum((guessed != coded)[surest])
     # Rows of which the model is equally sure belong together.
-    some = np.diff(doubt[surest], append=np.inf) > EQUALLY_SURE
-    some &= n_rows >= max(FEWEST_SURE, LEAST_SURE * len(coded))
-    some &= n_rows <= max(FEWEST_SURE, len(coded) / 2)
-    n_rows, n_expected, n_found = n_rows[some], n_expected[some], n_found[some]
-    if not (bdtr(n_found, n_rows, n_expected / n_rows) < CLEARLY_LESS).any():
+    sizes = np.maximum(FEWEST_SURE, np.array(SHARES_OF_SURE) * len(coded)).astype(int)
+    doubt = doubt[surest]
+    ends = np.searchsorted(
+        doubt, doubt[sizes[sizes <= len(coded)] - 1] + EQUALLY_SURE, "right"
+    )
+    ends = np.unique(ends[ends <= max(FEWEST_SURE, len(coded) / 2)])
+    n_expected, n_found = n_expected[ends - 1], n_found[ends - 1]
+    chance = bdtr(n_found, ends, n_expected / ends)
+    if not (chance * len(ends) < CLEARLY_LESS).any():
         return None
     share = ((n_found + 1.0) / (n_expected + 1.0)).min()
     rates = 1.0 - np.diag(model.changes)
@@ -126,7 +134,13 @@ def small_and_tiny(logs: F64) -> F64:
     return np.stack([np.maximum(logs, SMALL), tiny], axis=2)
 
 
-def _fit(evidence: F64, coded: I64, most: float, usual: float = 0.0) -> tuple[F64, F64]:
+def _fit(
+    evidence: F64,
+    coded: I64,
+    most: float,
+    usual: float = 0.0,
+    largest: F64 | float = np.inf,
+) -> tuple[F64, F64]:
     """Return weights of the evidence, and how labels are changed."""
     _, n_classes, n_kinds = evidence.shape
     flat = evidence.reshape(-1, n_kinds)
@@ -140,6 +154,7 @@ def _fit(evidence: F64, coded: I64, most: float, usual: float = 0.0) -> tuple[F6
         changes = _rates(_counts(true, coded), even, most)
         for _ in range(3 if step == 0 else 1):
             weights = _newton(evidence, flat, true, weights, usual)
+            weights = np.minimum(weights, largest)
         moved = [
             np.abs(now - then).max()
             for now, then in zip((weights, changes), before, strict=True)
