@@ -76,18 +76,16 @@ def suspects_without_caution(y, probabilities):
         return find_suspects(None, y, pred_probs=probabilities)
 
 
-def test_right_labels_in_heavy_tails_are_hardly_listed(rng):
-    n, n_classes, listed = 1500, 8, []
-    for _ in range(6):
-        y = rng.integers(0, n_classes, size=n)
-        means = 2.0 * rng.normal(size=(n_classes, 6))
-        X = means[y] + rng.standard_t(3, size=(n, 6))
-        noisy, wrong = with_mistakes(y, 0.05, n_classes, rng)
-        listed.append(wrong[find_suspects(X, noisy).rows])
-    listed = np.concatenate(listed)
-    assert len(listed) > 150  # of about 450
-    # One in twenty is promised; two standard errors more are chance.
-    assert listed.mean() > 0.95 - 2.0 * np.sqrt(0.05 * 0.95 / len(listed))
+def test_right_labels_are_hardly_listed_where_features_tell_little():
+    # Ten classes that differ little from each other, in 30 features with heavy tails.
+    n_listed = 0
+    for seed in range(3):
+        draw = np.random.default_rng(seed)
+        y = draw.integers(0, 10, 2500)
+        X = 0.5 * draw.normal(size=(10, 30))[y] + draw.standard_t(3, size=(2500, 30))
+        X *= np.exp(0.6 * draw.normal(size=(2500, 1)))
+        n_listed += len(find_suspects(X, y, reducer="none"))
+    assert n_listed <= 3
 
 
 def test_as_many_are_listed_as_the_share_of_false_discoveries_allows(rng):

@@ -371,7 +371,7 @@ def mistaken(overlapping, tmp_path):
     """A table with labels changed where the classes do not overlap."""
     X, y = overlapping
     names = np.array(["no", "yes"])[y]
-    names[[5, 25, 201, 225]] = ["yes", "yes", "no", "no"]
+    names[[5, 201]] = ["yes", "no"]
     rows = [f"{a:.9g},{b:.9g},0,{c}" for (a, b), c in zip(X, names, strict=True)]
     path = tmp_path / "t.csv"
     path.write_text("\n".join(["a,b,id,y", *rows]))
@@ -386,7 +386,7 @@ def test_suspects_are_printed_and_written_as_a_fit_finds_them(mistaken, tmp_path
     assert re.search(r"201 +no +yes +0\.9\d\d", got.stdout)
     lines = file.read_text().splitlines()
     assert lines[0] == "row,label,likely,score,agreement,reason"
-    assert {int(line.split(",")[0]) for line in lines[1:]} >= {5, 25, 201, 225}
+    assert {int(line.split(",")[0]) for line in lines[1:]} >= {5, 201}
     fit = ["fit", *of_table, "-o", str(out), "-q", "--ignore-suspects"]
     assert run_app(app, fit).exit_code == 0
     assert file.read_bytes() == (out / "suspects.csv").read_bytes()

@@ -41,7 +41,9 @@ EQUALLY_SURE = 1e-9
 PENALTY = 0.1
 # Where small probabilities end and tiny ones begin, and where these end, as logarithms.
 SMALL, TINY = -4.0, -20.0
-# The largest weights of tails: tiny probabilities do not become much tinier.
+# Where classes overlap by more than this on average, tiny probabilities do not become
+# much tinier: these are the largest weights of the tails.
+MUCH_OVERLAP = 0.2
 LARGEST_TAILS = np.array([np.inf, 1.25])
 
 
@@ -80,16 +82,21 @@ class LabelNoise:
 def fit_label_noise(evidence: F64, coded: I64, most: float = 1.0) -> LabelNoise:
     """Fit the model to evidence of shape (m, K, p) and the labels as they are.
 
-    Evidence is often weaker than it says where it is strong, so the tails of the
-    probabilities are fitted once more on their own. Tiny ones do not become much
-    tinier: if wrong labels explain what the tails exclude, light tails cost no
-    likelihood, and right labels in the tail of a class would count as wrong. The mean
-    rate of wrong labels is limited to ``most``.
+    Evidence is often weaker or stronger than it says where it is strong, so the tails
+    of the probabilities are fitted once more on their own. Where classes overlap much,
+    tails do not become much lighter: if wrong labels explain what they exclude, light
+    tails cost no likelihood, and right labels would count as wrong. The mean rate of
+    wrong labels is limited to ``most``.
     """
     weights, _ = _fit(evidence, coded, most)
     parts = small_and_tiny(evidence @ weights)
-    tails, changes = _fit(parts, coded, most, 1.0, LARGEST_TAILS)
-    return LabelNoise(weights, tails, changes)
+    for largest in (np.inf, LARGEST_TAILS):
+        tails, changes = _fit(parts, coded, most, 1.0, largest)
+        model = LabelNoise(weights, tails, changes)
+        overlap = 1.0 - np.exp(model.log_probabilities(evidence).max(axis=1))
+        if overlap.mean() <= MUCH_OVERLAP:
+            break
+    return model
 
 
 def fit_cautiously(model: LabelNoise, evidence: F64, coded: I64) -> LabelNoise | None:
