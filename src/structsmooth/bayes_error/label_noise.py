@@ -79,33 +79,48 @@ class LabelNoise:
         return logsumexp(joint, axis=1) - right, joint.argmax(axis=1)
 
 
-def fit_label_noise(evidence: F64, coded: I64, most: float = 1.0) -> LabelNoise:
+def fit_label_noise(
+    evidence: F64, coded: I64, most: float = 1.0, largest: F64 | float = np.inf
+) -> LabelNoise:
     """Fit the model to evidence of shape (m, K, p) and the labels as they are.
 
     Evidence is often weaker or stronger than it says where it is strong, so the tails
-    of the probabilities are fitted once more on their own. Where classes overlap much,
-    tails do not become much lighter: if wrong labels explain what they exclude, light
-    tails cost no likelihood, and right labels would count as wrong. The mean rate of
-    wrong labels is limited to ``most``.
+    of the probabilities are fitted once more on their own. The mean rate of wrong
+    labels is limited to ``most``, and the weights of the tails to ``largest``.
     """
     weights, _ = _fit(evidence, coded, most)
     parts = small_and_tiny(evidence @ weights)
-    for largest in (np.inf, LARGEST_TAILS):
-        tails, changes = _fit(parts, coded, most, 1.0, largest)
-        model = LabelNoise(weights, tails, changes)
-        overlap = 1.0 - np.exp(model.log_probabilities(evidence).max(axis=1))
-        if overlap.mean() <= MUCH_OVERLAP:
-            break
-    return model
+    tails, changes = _fit(parts, coded, most, 1.0, largest)
+    return LabelNoise(weights, tails, changes)
 
 
 def fit_cautiously(model: LabelNoise, evidence: F64, coded: I64) -> LabelNoise | None:
-    """Fit it again with as few wrong labels as the surest rows have; None if it agrees.
+    """Fit it again with fewer wrong labels, if there are reasons to; None if not.
 
     If the features hardly tell the classes apart, right labels look wrong too, and the
-    model takes them for wrong ones. But where it is surest of the true class, there is
-    no overlap left, and labels disagree as often as they are wrong. If that is clearly
-    less often than the model says, then the model says too much everywhere.
+    model takes them for wrong ones. There are two remedies. Where classes overlap much,
+    tails do not become much lighter than the evidence says: if wrong labels explain
+    what light tails exclude, these cost no likelihood. And where the model is surest of
+    the true class, there is no overlap left, and labels disagree as often as they are
+    wrong. If that is clearly less often than the model says, then the model says too
+    much everywhere.
+    """
+    overlap = 1.0 - np.exp(model.log_probabilities(evidence).max(axis=1))
+    is_much = overlap.mean() > MUCH_OVERLAP
+    largest = LARGEST_TAILS if is_much else np.inf
+    if is_much:
+        model = fit_label_noise(evidence, coded, 1.0, largest)
+    share = _share_of_surest(model, evidence, coded)
+    if share == 1.0:
+        return model if is_much else None
+    rates = 1.0 - np.diag(model.changes)
+    return fit_label_noise(evidence, coded, float(share * rates.mean()), largest)
+
+
+def _share_of_surest(model: LabelNoise, evidence: F64, coded: I64) -> float:
+    """Return how many wrong labels the surest rows have, relative to the model.
+
+    It is 1 if they do not have clearly fewer.
     """
     logs = model.log_probabilities(evidence)
     expected = _own_rates(_counts(_posterior(logs, model.changes, coded), coded))
@@ -124,10 +139,8 @@ def fit_cautiously(model: LabelNoise, evidence: F64, coded: I64) -> LabelNoise |
     n_expected, n_found = n_expected[ends - 1], n_found[ends - 1]
     chance = bdtr(n_found, ends, n_expected / ends)
     if not (chance * len(ends) < CLEARLY_LESS).any():
-        return None
-    share = ((n_found + 1.0) / (n_expected + 1.0)).min()
-    rates = 1.0 - np.diag(model.changes)
-    return fit_label_noise(evidence, coded, float(share * rates.mean()))
+        return 1.0
+    return float(min(1.0, ((n_found + 1.0) / (n_expected + 1.0)).min()))
 
 
 def small_and_tiny(logs: F64) -> F64:
