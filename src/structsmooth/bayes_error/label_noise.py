@@ -45,6 +45,9 @@ SMALL, TINY = -4.0, -20.0
 # much tinier: these are the largest weights of the tails.
 MUCH_OVERLAP = 0.2
 LARGEST_TAILS = np.array([np.inf, 1.25])
+# Of the right labels that a long list may have, the model may expect this share; the
+# rest is kept for what it cannot know.
+EXPECTED_SHARE = 0.4
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,6 +191,20 @@ def wrong_probability(log_odds: F64) -> F64:
     """Return probabilities from log odds."""
     probability: F64 = expit(log_odds)
     return probability
+
+
+def n_listed(scores: F64, fdr: float) -> int:
+    """Return how many rows to list of these, whose scores fall.
+
+    A list of one row is judged by its score. The more rows there are, the less their
+    scores tell: where the evidence for many is wrong in the same way, the model takes
+    all of them for wrong labels. So in longer lists the mean of 1 - score must fall
+    from ``fdr`` to a part of it.
+    """
+    length = np.arange(1, len(scores) + 1)
+    largest = fdr * (EXPECTED_SHARE + (1.0 - EXPECTED_SHARE) / length)
+    within = np.flatnonzero(np.cumsum(1.0 - scores) / length <= largest)
+    return int(within[-1]) + 1 if len(within) else 0
 
 
 def _changes(rates: F64, where: F64) -> F64:

@@ -20,6 +20,7 @@ from structsmooth.bayes_error.evidence import Evidence, gather_evidence
 from structsmooth.bayes_error.label_noise import (
     fit_cautiously,
     fit_label_noise,
+    n_listed,
     wrong_probability,
 )
 from structsmooth.cluster.clusterers import seed_of
@@ -170,9 +171,9 @@ def find_suspects(
         `sklearn.model_selection.cross_val_predict` returns with
         ``method="predict_proba"``.
     fdr : float, default=0.05
-        Share of the suspects that may be right after all, as far as the scores are
-        right: as many rows are listed as keep the mean of 1 minus their scores at most
-        this large.
+        Share of the suspects that may be right after all. By their scores alone, fewer
+        than half as many are, except in the shortest lists: the highest scores of many
+        rows are often too sure, and the list allows for that.
     reducer, n_components, random_state
         How the features are reduced first, as in `StructuralSmoother`, which finds the
         same suspects with ``ignore_suspects=True``.
@@ -244,9 +245,7 @@ def suspects_among(
         scores[order] = np.sort(wrong_probability(cautious))[::-1]
         _, place = np.unique(log_odds, return_inverse=True)
         scores = (np.bincount(place, scores) / np.bincount(place))[place]
-    wrongly = np.cumsum(1.0 - scores[order]) / np.arange(1, n + 1)
-    listed = np.flatnonzero(wrongly <= fdr)
-    rows = order[: listed[-1] + 1 if len(listed) else 0]
+    rows = order[: n_listed(scores[order], fdr)]
     likely = other[rows]
     if pred_probs is not None and features is None:
         agreement, own = pred_probs[rows, likely], pred_probs[rows, coded[rows]]
