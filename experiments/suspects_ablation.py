@@ -8,7 +8,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from scipy.special import expit
 from sklearn.cluster import KMeans
 from sklearn.metrics import average_precision_score
 
@@ -17,7 +16,11 @@ from experiments.records import read
 from experiments.suspects import changed, rows_of, run_cases
 from structsmooth import euclidean_mst
 from structsmooth.bayes_error.evidence import NTH, PARTS, gather_evidence
-from structsmooth.bayes_error.label_noise import fit_label_noise
+from structsmooth.bayes_error.label_noise import (
+    fit_label_noise,
+    n_listed,
+    wrong_probability,
+)
 from structsmooth.bayes_error.suspects import FALSE_DISCOVERIES
 
 ROWS_OF_A_CLUSTER = 100
@@ -60,9 +63,8 @@ def _measure(
     ):
         log_odds, _ = fit_label_noise(evidence, noisy).judge(evidence, noisy)
         order = np.argsort(-log_odds, kind="stable")
-        right = np.cumsum(1.0 - expit(log_odds[order])) / np.arange(1, len(y) + 1)
-        within = np.flatnonzero(right <= FALSE_DISCOVERIES)
-        listed = order[: within[-1] + 1 if len(within) else 0]
+        n_rows = n_listed(wrong_probability(log_odds[order]), FALSE_DISCOVERIES)
+        listed = order[:n_rows]
         metrics[which] = {
             "ap": float(average_precision_score(wrong, log_odds)),
             "n_listed": len(listed),

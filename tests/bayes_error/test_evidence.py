@@ -34,6 +34,20 @@ def test_votes_and_distances_by_hand():
     np.testing.assert_allclose(got[0, :, 4], -np.log((4.0 + least) / usual))
 
 
+def test_a_class_may_be_farther_away_than_all_neighbors_that_vote():
+    X, y = np.arange(100.0)[:, None], np.repeat([0, 1], [41, 59])
+    found, got = evidence_of(X, y)
+    assert found.n_votes == 30
+    # Two classes: of the 60 nearest rows of row 0, those at 41 to 60 are of class 1.
+    usual, least = 61.0 / 2.0, found._least_distance
+    for t, distances in ((3, [1.0, 41.0]), (4, [3.0, 43.0])):
+        expected = -np.log((np.array(distances) + least) / (usual + least))
+        np.testing.assert_allclose(got[0, :, t], expected)
+    # None of them votes: one pseudo vote in all, and 30 that the class could have.
+    prior = 59.5 / (99.0 + 1.0)
+    np.testing.assert_allclose(got[0, 1, 2], np.log(prior / 31.0))
+
+
 def test_a_class_of_few_rows_is_not_outvoted_by_its_size():
     X = np.concatenate([np.arange(5.0), 100.0 + np.arange(200.0)])[:, None]
     y = np.repeat([0, 1], [5, 200])

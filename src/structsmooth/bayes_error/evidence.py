@@ -27,8 +27,10 @@ I64 = NDArray[np.int64]
 # more, what is many says it more surely, and the data decide which matters.
 USUAL_NEIGHBORS = 30
 PARTS = (10, 3, 1)
-# How far away the first and the third neighbor of each class are.
+# How far away the first and the third neighbor of each class are, among more neighbors:
+# so many for each class, within limits. Farther ones count as if they were the next.
 NTH = (1, 3)
+FAR_PER_CLASS, FEWEST_FAR, MOST_FAR = 4, 60, 120
 # Differences of log densities below this say no more than that a class is impossible.
 LEAST = -12.0
 TINY = float(np.finfo(np.float64).tiny)
@@ -53,6 +55,8 @@ class Evidence:
         In which neighbors are near; None if there are only probabilities.
     near, distances : ndarray of shape (n, k)
         Neighbors of each row, the nearest first.
+    n_votes : int
+        How many of them vote; all tell how far away the classes are.
     pred_probs : ndarray of shape (n, K) or None
         Probabilities of a model that has not seen the row.
     """
@@ -62,6 +66,7 @@ class Evidence:
     features: NDArray[Any] | None
     near: I64
     distances: F64
+    n_votes: int
     pred_probs: F64 | None
 
     def of(self, rows: I64) -> F64:
@@ -95,14 +100,13 @@ class Evidence:
         return 1e-3 * usual if usual > 0.0 else 1.0
 
     def _of_neighbors(self, rows: I64) -> F64:
-        k = self.near.shape[1]
         return _neighbor_evidence(
             self.near[rows],
             self.distances[rows],
             self.coded[rows],
             self.coded,
             self.class_sizes,
-            np.array([max(1, k // part) for part in PARTS]),
+            np.array([max(1, self.n_votes // part) for part in PARTS]),
             np.array(NTH),
             self._least_distance,
         )
@@ -119,11 +123,18 @@ def gather_evidence(
     """Find the neighbors of all rows; the arguments are checked."""
     near = np.empty((len(coded), 0), dtype=np.int64)
     distances = np.empty((len(coded), 0))
+    n_votes = 0
     if features is not None:
-        k = n_neighbors if isinstance(n_neighbors, int) else USUAL_NEIGHBORS
-        found = nearest_neighbors(features, min(k, len(coded) - 1), n_jobs)
+        if isinstance(n_neighbors, int):
+            n_votes = n_far = n_neighbors
+        else:
+            n_votes = USUAL_NEIGHBORS
+            n_far = min(max(FAR_PER_CLASS * n_classes, FEWEST_FAR), MOST_FAR)
+        most = len(coded) - 1
+        found = nearest_neighbors(features, min(n_far, most), n_jobs)
         near, distances = found.indices, found.distances
-    return Evidence(coded, n_classes, features, near, distances, pred_probs)
+        n_votes = min(n_votes, most)
+    return Evidence(coded, n_classes, features, near, distances, n_votes, pred_probs)
 
 
 @dataclass(frozen=True, eq=False)

@@ -178,7 +178,8 @@ def find_suspects(
         How the features are reduced first, as in `StructuralSmoother`, which finds the
         same suspects with ``ignore_suspects=True``.
     n_neighbors : int or "auto", default="auto"
-        How many neighbors to compare with at the most; "auto" is 30.
+        How many neighbors to compare with at the most; with "auto" 30 vote, and how far
+        away the classes are is told by 60 to 120, more if there are more classes.
     n_jobs : int, optional
         Threads, as in joblib.
 
@@ -250,11 +251,11 @@ def suspects_among(
     if pred_probs is not None and features is None:
         agreement, own = pred_probs[rows, likely], pred_probs[rows, coded[rows]]
     else:
-        votes = coded[evidence.near[rows]]
+        votes = coded[evidence.near[rows, : evidence.n_votes]]
         agreement, own = (
             (votes == of[:, None]).mean(axis=1) for of in (likely, coded[rows])
         )
-    return Suspects(rows, likely, agreement, evidence.near.shape[1], own, scores)
+    return Suspects(rows, likely, agreement, evidence.n_votes, own, scores)
 
 
 def set_straight(
