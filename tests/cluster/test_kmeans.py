@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
-from sklearn.cluster import KMeans
+from sklearn.cluster import KMeans, kmeans_plusplus
 
 from structsmooth.cluster import kmeans
-from structsmooth.cluster.kmeans import growing_kmeans
+from structsmooth.cluster.kmeans import first_centers, growing_kmeans
 
 
 def far_apart(rng, n=9_000):
@@ -59,6 +59,23 @@ def test_it_is_as_good_as_lloyds_algorithm_on_all_rows(
         ours += inertia(centers)
         theirs += -KMeans(n_clusters, n_init=1, random_state=seed).fit(X).score(X)
     assert ours < limit * theirs
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_the_first_centers_are_those_of_scikit_learn(rng, offset):
+    X, weights = rng.normal(size=(600, 5)), rng.integers(1, 4, 600).astype(float)
+    for seed in range(5):
+        _, expected = kmeans_plusplus(
+            X, 20, sample_weight=weights, random_state=np.random.RandomState(seed)
+        )
+        found = first_centers(X + offset, 20, np.random.RandomState(seed), weights)
+        assert found.tolist() == expected.tolist()
+
+
+def test_fewer_places_than_first_centers():
+    X = np.repeat([[0.0], [1.0]], 5, axis=0)
+    found = first_centers(X, 4, np.random.RandomState(0), np.ones(10))
+    assert set(X[found].ravel()) == {0.0, 1.0}
 
 
 def test_the_same_seed_gives_the_same_centers_and_another_one_others(rng):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from structsmooth.cluster import nearest
-from structsmooth.cluster.nearest import nearest_point
+from structsmooth.cluster.nearest import nearest_point, round_rows
 
 
 @pytest.fixture
@@ -78,7 +78,11 @@ def test_the_shortlist_never_changes_the_result(kind, dtype):
             rows = rows.astype(dtype)
         found = nearest_point(rows, points)
         assert found.dtype == np.int64
-        assert np.array_equal(found, by_all_differences(rows, points))
+        expected = by_all_differences(rows, points)
+        assert np.array_equal(found, expected)
+        # Rounded for other points, of which the last is the same.
+        rounded = round_rows(rows, np.vstack([2.0 * points[:-1], points[-1:]]))
+        assert np.array_equal(nearest_point(rows, points, rounded), expected)
 
 
 def test_the_shortlist_is_what_decides(shortlisting, rng):

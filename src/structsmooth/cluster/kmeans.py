@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from structsmooth.cluster.nearest import nearest_point
+from structsmooth.cluster.nearest import nearest_point, round_rows
 from structsmooth.support.jit import kernel
 
 # Rows of the first sample, for each cluster and at least; how many times larger the
@@ -75,8 +75,6 @@ def _grow(
     random: np.random.RandomState,
     weights: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    from sklearn.cluster import kmeans_plusplus  # slow to load
-
     order = random.permutation(len(X))
     size = max(ROWS_PER_CLUSTER * n_clusters, FEWEST_ROWS)
     centers: NDArray[np.float64] | None = None
@@ -86,13 +84,59 @@ def _grow(
         taken = order[:size] if size < len(X) else slice(None)
         rows, of_rows = X[taken], weights[taken]
         if centers is None:
-            centers, _ = kmeans_plusplus(
-                rows, n_clusters, sample_weight=of_rows, random_state=random
-            )
+            centers = rows[first_centers(rows, n_clusters, random, of_rows)]
         _improve(rows, of_rows, centers, MOST_ROUNDS)
         if size == len(X):
             return centers
         size *= GROWTH
+
+
+def first_centers(
+    rows: NDArray[np.float64],
+    n_clusters: int,
+    random: np.random.RandomState,
+    weights: NDArray[np.float64],
+) -> NDArray[np.int64]:
+    """Return rows to begin with, by k-means++ (Arthur and Vassilvitskii, 2007).
+
+    Rows are drawn by their weight and by their squared distance to the nearest row that
+    is drawn already: a few at a time, of which the one is kept that lowers the sum of
+    these the most.
+    """
+    n_drawn = 2 + int(np.log(n_clusters))
+    centered = rows - rows.mean(axis=0)
+    squares = np.einsum("ij,ij->i", centered, centered)
+    chosen = np.empty(n_clusters, np.int64)
+    chosen[0] = _draw(weights, 1, random)[0]
+    nearest = _squared_distances(centered, squares, chosen[:1])[0]
+    for number in range(1, n_clusters):
+        drawn = _draw(weights * nearest, n_drawn, random)
+        distances = _squared_distances(centered, squares, drawn)
+        np.minimum(distances, nearest, out=distances)
+        best = int(np.argmin(distances @ weights))
+        chosen[number], nearest = drawn[best], distances[best]
+    return chosen
+
+
+def _draw(
+    shares: NDArray[np.float64], count: int, random: np.random.RandomState
+) -> NDArray[np.int64]:
+    """Return rows drawn in proportion to their shares; the last if all are 0."""
+    reached = np.cumsum(shares)
+    drawn = np.searchsorted(reached, random.uniform(size=count) * reached[-1], "right")
+    return np.minimum(drawn, len(shares) - 1)
+
+
+def _squared_distances(
+    rows: NDArray[np.float64], squares: NDArray[np.float64], some: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return those of all rows to some of them, of shape (m, n)."""
+    distances = -2.0 * rows[some] @ rows.T
+    distances += squares
+    distances += squares[some, np.newaxis]
+    np.maximum(distances, 0.0, out=distances)
+    distances[np.arange(len(some)), some] = 0.0
+    return distances
 
 
 def _improve(
@@ -103,8 +147,9 @@ def _improve(
 ) -> None:
     """Move the centers to the means of the rows nearest to them, again and again."""
     before = np.full(len(rows), -1)
+    rounded = round_rows(rows, centers)
     for _ in range(most_rounds):
-        nearest = nearest_point(rows, centers)
+        nearest = nearest_point(rows, centers, rounded)
         _move_to_means(rows, weights, nearest, centers)
         if np.count_nonzero(nearest != before) * FEW_MOVES < len(rows):
             return

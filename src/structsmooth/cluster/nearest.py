@@ -18,6 +18,7 @@ score does; exact distances decide among several.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from structsmooth.support.jit import kernel
 
 # Up to this many distances are not worth a compilation of two seconds, although it is
 # cached; with fewer points than this, the overhead of the products dominates.
-FEW_DISTANCES, FEW_POINTS = 5_000_000, 24
+FEW_DISTANCES, FEW_POINTS = 150_000, 24
 # Scores at a time, so that they stay in the cache.
 BLOCK = 131_072
 # The farthest point's distance from the middle becomes about 2**20, which leaves room
@@ -37,32 +38,77 @@ TARGET_EXPONENT, FAR, TINY = 20, 2.0**50, 2.0**-100
 SMALLEST, LARGEST = 1e-100, 1e100
 
 
-def nearest_point(rows: NDArray[Any], points: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the index of the point nearest to each row, the first of equal ones."""
+@dataclass(frozen=True, eq=False)
+class RoundedRows:
+    """Rows in float32, relative to a middle, and followed by a 1; and their lengths."""
+
+    middle: NDArray[np.float64]
+    scale: float
+    values: NDArray[np.float32]
+    lengths: NDArray[np.float64]
+
+
+def round_rows(rows: NDArray[Any], points: NDArray[np.float64]) -> RoundedRows | None:
+    """Return rows that will be compared with points like these again and again.
+
+    None if products are of no use.
+    """
+    frame = _frame(len(rows), points)
+    if frame is None:
+        return None
+    values = np.empty((len(rows), rows.shape[1] + 1), np.float32)
+    lengths = np.empty(len(rows))
+    _move(np.ascontiguousarray(rows), *frame, values, lengths)
+    return RoundedRows(*frame, values, lengths)
+
+
+def nearest_point(
+    rows: NDArray[Any], points: NDArray[Any], rounded: RoundedRows | None = None
+) -> NDArray[np.int64]:
+    """Return the index of the point nearest to each row, the first of equal ones.
+
+    ``rounded`` are the rows as `round_rows` has returned them, if it was called.
+    """
     rows, points = np.ascontiguousarray(rows), points.astype(np.float64)
     columns = np.ascontiguousarray(points.T)
     nearest = np.empty(len(rows), np.int64)
-    middle = points.mean(axis=0)
-    radius = _radius(points, middle)
-    if (
-        len(points) < FEW_POINTS
-        or len(rows) * len(points) < FEW_DISTANCES
-        or not SMALLEST < radius < LARGEST
-    ):
+    if rounded is None:
+        frame = _frame(len(rows), points)
+    else:
+        frame = rounded.middle, rounded.scale
+    radius = np.inf if frame is None else _radius(points, frame[0]) * frame[1]
+    if frame is None or not radius < FAR:
         _compare_all(rows, columns, nearest)
         return nearest
-    scale = 2.0 ** (TARGET_EXPONENT - math.frexp(radius)[1])
+    middle, scale = frame
     sides = _with_half_squares((points - middle) * scale)
     step = max(16, BLOCK // len(points))
-    moved = np.empty((step, sides.shape[0]), np.float32)
+    values = np.empty((step, sides.shape[0]), np.float32)
+    lengths = np.empty(step)
     scores = np.empty((step, len(points)), np.float32)
     for start in range(0, len(rows), step):
         part = slice(start, min(start + step, len(rows)))
         size = part.stop - start
-        slack = _move(rows[part], middle, scale, radius * scale, moved)
-        np.matmul(moved[:size], sides, out=scores[:size])
-        _decide(rows[part], columns, scores, slack, nearest[part])
+        if rounded is None:
+            _move(rows[part], middle, scale, values, lengths)
+        else:
+            values, lengths = rounded.values[part], rounded.lengths[part]
+        np.matmul(values[:size], sides, out=scores[:size])
+        _decide(rows[part], columns, scores, lengths, radius, nearest[part])
     return nearest
+
+
+def _frame(
+    n_rows: int, points: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], float] | None:
+    """Return the middle and the scale for float32, None if these are of no use."""
+    if len(points) < FEW_POINTS or n_rows * len(points) < FEW_DISTANCES:
+        return None
+    middle = points.mean(axis=0)
+    radius = _radius(points, middle)
+    if not SMALLEST < radius < LARGEST:
+        return None
+    return middle, 2.0 ** (TARGET_EXPONENT - math.frexp(radius)[1])
 
 
 def within_reach(rows: NDArray[Any], points: NDArray[np.float64]) -> NDArray[Any]:
@@ -103,15 +149,14 @@ def _move(
     rows: NDArray[Any],
     middle: NDArray[np.float64],
     scale: float,
-    radius: float,
     moved: NDArray[np.float32],
-) -> NDArray[np.float32]:
-    """Write the rows as float32, followed by a 1; return the slack of their scores.
+    lengths: NDArray[np.float64],
+) -> None:
+    """Write the rows as float32, followed by a 1, and their lengths.
 
-    The slack of a row too far away for float32 is infinite.
+    The length of a row too far away for float32 is infinite.
     """
     n_features = rows.shape[1]
-    slack = np.empty(rows.shape[0], np.float32)
     for i in range(rows.shape[0]):
         square = 0.0
         for feature in range(n_features):
@@ -119,15 +164,10 @@ def _move(
             square += value * value
             moved[i, feature] = value
         moved[i, n_features] = 1.0
-        length = np.sqrt(square)
-        if length < FAR:
-            # A hundredth more, for rounding here and in the float64 differences.
-            allowed = 1.01 * (n_features + 8) * 2.0**-24 * (length + radius) ** 2
-            slack[i] = allowed + TINY
-        else:
+        lengths[i] = np.sqrt(square)
+        if not lengths[i] < FAR:
             moved[i] = 0.0
-            slack[i] = np.inf
-    return slack
+            lengths[i] = np.inf
 
 
 @kernel
@@ -135,11 +175,15 @@ def _decide(
     rows: NDArray[Any],
     columns: NDArray[np.float64],
     scores: NDArray[np.float32],
-    slack: NDArray[np.float32],
+    lengths: NDArray[np.float64],
+    radius: float,
     nearest: NDArray[np.int64],
 ) -> None:
+    # A hundredth more, for rounding here and in the float64 differences.
+    unit = 1.01 * (rows.shape[1] + 8) * 2.0**-24
     for i in range(rows.shape[0]):
-        limit = _largest(scores[i]) - slack[i]
+        slack = np.float32(unit * (lengths[i] + radius) ** 2 + TINY)
+        limit = _largest(scores[i]) - slack
         count, nearest[i] = _from_limit(scores[i], limit)
         if count != 1:
             nearest[i] = _first_of_nearest(rows[i], columns, scores[i], limit)
