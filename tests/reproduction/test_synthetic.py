@@ -263,6 +263,7 @@ def cells(monkeypatch, tmp_path):
     monkeypatch.setattr(sensitivity, "CHECKPOINTS", tmp_path / "checkpoints")
     changes = {key: value for key, value in TOY.items() if "batch" not in key}
     changes |= {"batch_sizes": [32, 240], "noises": [0.1], "spreads": [1.2]}
+    changes |= {"methods": ["structural", "reversed"]}
     return configs.merge(configs.load("synthetic-sensitivity"), changes)
 
 
