@@ -47,7 +47,7 @@ MUCH_OVERLAP = 0.2
 LARGEST_TAILS = np.array([np.inf, 1.25])
 # Of the right labels that a long list may have, the model may expect this share; the
 # rest is kept for what it cannot know.
-EXPECTED_SHARE = 0.4
+EXPECTED_SHARE = 0.2
 
 
 @dataclass(frozen=True, eq=False)

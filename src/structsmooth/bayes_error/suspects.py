@@ -171,9 +171,9 @@ def find_suspects(
         `sklearn.model_selection.cross_val_predict` returns with
         ``method="predict_proba"``.
     fdr : float, default=0.05
-        Share of the suspects that may be right after all. By their scores alone, fewer
-        than half as many are, except in the shortest lists: the highest scores of many
-        rows are often too sure, and the list allows for that.
+        Share of the suspects that may be right after all. By their scores alone, only a
+        fifth of that is, except in the shortest lists: the highest scores of many rows
+        are often too sure together, and the list allows for that.
     reducer, n_components, random_state
         How the features are reduced first, as in `StructuralSmoother`, which finds the
         same suspects with ``ignore_suspects=True``.
