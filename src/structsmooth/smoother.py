@@ -222,6 +222,7 @@ class StructuralSmoother(SmootherBase):
                     min_cluster_size=self.min_cluster_size,
                     random_state=seed,
                     weights=weights,
+                    n_jobs=self.n_jobs,
                 )
             if self.ignore_suspects:
                 with progress.stage("suspects"):

@@ -111,4 +111,7 @@ def test_blocks_do_not_matter(rng, monkeypatch):
     whole = nearest_point(rows, points)
     monkeypatch.setattr(nearest, "BLOCK", 1)
     assert np.array_equal(nearest_point(rows, points), whole)
+    assert np.array_equal(nearest_point(rows, points, n_jobs=3), whole)
+    rounded = round_rows(rows, points)
+    assert np.array_equal(nearest_point(rows, points, rounded, n_jobs=3), whole)
     assert len(nearest_point(rows[:0], points)) == 0

@@ -42,9 +42,9 @@ class NearestCenter:
         """One for each center."""
         return len(self.centers)
 
-    def assign(self, X: Any) -> NDArray[np.int64]:
+    def assign(self, X: Any, n_jobs: int | None = None) -> NDArray[np.int64]:
         """Return the number of the nearest center."""
-        return _nearest_point(X, self.centers)
+        return _nearest_point(X, self.centers, n_jobs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,10 +123,12 @@ class ClustererAssigner:
         return np.where(self.names[at] == raw, at, -1)
 
 
-def _nearest_point(X: Any, points: NDArray[Any]) -> NDArray[np.int64]:
+def _nearest_point(
+    X: Any, points: NDArray[Any], n_jobs: int | None = None
+) -> NDArray[np.int64]:
     """Return the number of the nearest point to each row, sparse rows or not."""
     if not sp.issparse(X):
-        return nearest_point(X, points)
+        return nearest_point(X, points, n_jobs=n_jobs)
     parts = [
         nearest_point(X[start : start + DENSE_ROWS].toarray(), points)
         for start in range(0, X.shape[0], DENSE_ROWS)

@@ -110,6 +110,7 @@ def fit_clusterer(
     n_classes: int,
     random_state: Any,
     weights: NDArray[Any] | None = None,
+    n_jobs: int | None = None,
 ) -> tuple[Assigner, NDArray[np.int64]]:
     """Return the assigner of a fitted clusterer, and the cluster of each row."""
     if not isinstance(clusterer, str):
@@ -118,15 +119,19 @@ def fit_clusterer(
     total = n_rows if weights is None else int(weights.sum())
     count = resolve_n_clusters(n_clusters, total, n_classes, clusterer)
     if clusterer == "kmeans":
-        assigner = _fit_kmeans(X, min(count, n_rows), random_state, weights)
-    else:
-        assigner = _fit_gaussian_mixture(X, count, random_state)
+        nearest = _fit_kmeans(X, min(count, n_rows), random_state, weights, n_jobs)
+        return nearest, nearest.assign(X, n_jobs)
+    assigner = _fit_gaussian_mixture(X, count, random_state)
     return assigner, assigner.assign(X)
 
 
 def _fit_kmeans(
-    X: Any, n_clusters: int, random_state: Any, weights: NDArray[Any] | None
-) -> Assigner:
+    X: Any,
+    n_clusters: int,
+    random_state: Any,
+    weights: NDArray[Any] | None,
+    n_jobs: int | None,
+) -> NearestCenter:
     rows = order_of_rows(X, weights)
     draws = kmeans_sample(X.shape[0], n_clusters, random_state)
     if draws is not None:
@@ -137,6 +142,7 @@ def _fit_kmeans(
         random_state,
         full=draws is None,
         weights=None if weights is None else weights[rows],
+        n_jobs=n_jobs,
     )
 
 
@@ -164,6 +170,7 @@ def kmeans_centers(
     *,
     full: bool,
     weights: NDArray[Any] | None = None,
+    n_jobs: int | None = None,
 ) -> NearestCenter:
     """Return the centers of these rows.
 
@@ -174,7 +181,8 @@ def kmeans_centers(
 
     X = X.astype(np.float64, copy=False)
     if not sp.issparse(X) and X.shape[0] > max(FEW_ROWS, 2 * n_clusters):
-        return NearestCenter(growing_kmeans(X, n_clusters, random_state, weights))
+        centers = growing_kmeans(X, n_clusters, random_state, weights, n_jobs)
+        return NearestCenter(centers)
     options: dict[str, Any] = {
         "n_clusters": n_clusters,
         "n_init": 1,

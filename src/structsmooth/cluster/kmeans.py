@@ -36,24 +36,25 @@ def growing_kmeans(
     n_clusters: int,
     random_state: Any,
     weights: NDArray[Any] | None,
+    n_jobs: int | None = None,
 ) -> NDArray[np.float64]:
     """Return the centers of the clusters."""
     random = check_random_state(random_state)
     of_rows = np.ones(len(X)) if weights is None else weights.astype(np.float64)
     if n_clusters <= MANY_CLUSTERS:
-        return _grow(X, n_clusters, random, of_rows)
-    large = _grow(X, round(n_clusters**0.5), random, of_rows)
-    nearest = nearest_point(X, large)
+        return _grow(X, n_clusters, random, of_rows, n_jobs)
+    large = _grow(X, round(n_clusters**0.5), random, of_rows, n_jobs)
+    nearest = nearest_point(X, large, n_jobs=n_jobs)
     members = [np.flatnonzero(nearest == number) for number in range(len(large))]
     members = [rows for rows in members if len(rows)]
     counts = _apportion(n_clusters, members, of_rows)
     centers = np.concatenate(
         [
-            _grow(X[rows], count, random, of_rows[rows])
+            _grow(X[rows], count, random, of_rows[rows], n_jobs)
             for rows, count in zip(members, counts, strict=True)
         ]
     )
-    _improve(X, of_rows, centers, LAST_ROUNDS)
+    _improve(X, of_rows, centers, LAST_ROUNDS, n_jobs)
     return centers
 
 
@@ -74,6 +75,7 @@ def _grow(
     n_clusters: int,
     random: np.random.RandomState,
     weights: NDArray[np.float64],
+    n_jobs: int | None,
 ) -> NDArray[np.float64]:
     order = random.permutation(len(X))
     size = max(ROWS_PER_CLUSTER * n_clusters, FEWEST_ROWS)
@@ -85,7 +87,7 @@ def _grow(
         rows, of_rows = X[taken], weights[taken]
         if centers is None:
             centers = rows[first_centers(rows, n_clusters, random, of_rows)]
-        _improve(rows, of_rows, centers, MOST_ROUNDS)
+        _improve(rows, of_rows, centers, MOST_ROUNDS, n_jobs)
         if size == len(X):
             return centers
         size *= GROWTH
@@ -124,7 +126,7 @@ def _draw(
     """Return rows drawn in proportion to their shares; the last if all are 0."""
     reached = np.cumsum(shares)
     drawn = np.searchsorted(reached, random.uniform(size=count) * reached[-1], "right")
-    return np.minimum(drawn, len(shares) - 1)
+    return np.asarray(np.minimum(drawn, len(shares) - 1))
 
 
 def _squared_distances(
@@ -144,12 +146,13 @@ def _improve(
     weights: NDArray[np.float64],
     centers: NDArray[np.float64],
     most_rounds: int,
+    n_jobs: int | None,
 ) -> None:
     """Move the centers to the means of the rows nearest to them, again and again."""
     before = np.full(len(rows), -1)
     rounded = round_rows(rows, centers)
     for _ in range(most_rounds):
-        nearest = nearest_point(rows, centers, rounded)
+        nearest = nearest_point(rows, centers, rounded, n_jobs)
         _move_to_means(rows, weights, nearest, centers)
         if np.count_nonzero(nearest != before) * FEW_MOVES < len(rows):
             return

@@ -22,15 +22,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from structsmooth.support.jit import kernel
+from structsmooth.support.parallel import side_by_side
 
 # Up to this many distances are not worth a compilation of two seconds, although it is
 # cached; with fewer points than this, the overhead of the products dominates.
 FEW_DISTANCES, FEW_POINTS = 150_000, 24
-# Scores at a time, so that they stay in the cache.
-BLOCK = 131_072
+# Scores at a time, so that they stay in the cache; and how often before another thread
+# may be given the next.
+BLOCK, BLOCKS_OF_A_TASK = 131_072, 4
 # The farthest point's distance from the middle becomes about 2**20, which leaves room
 # for rows far beyond. Products too small for float32 are lost; TINY allows for that.
 TARGET_EXPONENT, FAR, TINY = 20, 2.0**50, 2.0**-100
@@ -63,7 +66,10 @@ def round_rows(rows: NDArray[Any], points: NDArray[np.float64]) -> RoundedRows |
 
 
 def nearest_point(
-    rows: NDArray[Any], points: NDArray[Any], rounded: RoundedRows | None = None
+    rows: NDArray[Any],
+    points: NDArray[Any],
+    rounded: RoundedRows | None = None,
+    n_jobs: int | None = None,
 ) -> NDArray[np.int64]:
     """Return the index of the point nearest to each row, the first of equal ones.
 
@@ -83,18 +89,30 @@ def nearest_point(
     middle, scale = frame
     sides = _with_half_squares((points - middle) * scale)
     step = max(16, BLOCK // len(points))
-    values = np.empty((step, sides.shape[0]), np.float32)
-    lengths = np.empty(step)
-    scores = np.empty((step, len(points)), np.float32)
-    for start in range(0, len(rows), step):
-        part = slice(start, min(start + step, len(rows)))
-        size = part.stop - start
-        if rounded is None:
-            _move(rows[part], middle, scale, values, lengths)
-        else:
-            values, lengths = rounded.values[part], rounded.lengths[part]
-        np.matmul(values[:size], sides, out=scores[:size])
-        _decide(rows[part], columns, scores, lengths, radius, nearest[part])
+
+    def compare(several: slice) -> None:
+        values = np.empty((step, sides.shape[0]), np.float32)
+        lengths = np.empty(step)
+        scores = np.empty((step, len(points)), np.float32)
+        for start in range(several.start, several.stop, step):
+            part = slice(start, min(start + step, several.stop))
+            size = part.stop - start
+            if rounded is None:
+                _move(rows[part], middle, scale, values, lengths)
+            else:
+                values, lengths = rounded.values[part], rounded.lengths[part]
+            np.matmul(values[:size], sides, out=scores[:size])
+            _decide(rows[part], columns, scores, lengths, radius, nearest[part])
+
+    together = BLOCKS_OF_A_TASK * step
+    tasks = [
+        slice(start, min(start + together, len(rows)))
+        for start in range(0, len(rows), together)
+    ]
+    if len(tasks) > 1 and effective_n_jobs(n_jobs) > 1:
+        list(side_by_side(compare, tasks, n_jobs, share_memory=True))
+    else:
+        compare(slice(0, len(rows)))
     return nearest
 
 

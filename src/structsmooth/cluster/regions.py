@@ -81,6 +81,7 @@ def fit_regions(
     min_cluster_size: int | str = "auto",
     random_state: Any = None,
     weights: NDArray[Any] | None = None,
+    n_jobs: int | None = None,
 ) -> Regions:
     """Partition the rows of X into regions.
 
@@ -93,7 +94,7 @@ def fit_regions(
     """
     check_clusterer(clusterer, n_clusters, min_cluster_size, X.shape[0])
     assigner, labels = fit_clusterer(
-        X, clusterer, n_clusters, n_classes, random_state, weights
+        X, clusterer, n_clusters, n_classes, random_state, weights, n_jobs
     )
     min_size = resolve_min_size(min_cluster_size, n_classes)
     return _merge_small(X, assigner, labels, min_size, weights)

@@ -221,7 +221,7 @@ def _fit(
         kept = spill.once(
             ASSIGNER,
             lambda: assigner_to_arrays(
-                stages.fit_assigner(rows, smoother.clusterer, n_clusters, seed)
+                stages.fit_assigner(rows, smoother.clusterer, n_clusters, seed, n_jobs)
             ),
         )
         assigner = assigner_from_arrays(kept)

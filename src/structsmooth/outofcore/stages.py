@@ -113,7 +113,7 @@ def _incremental_pca(blocks: Iterable[NDArray[Any]], n_components: int) -> Any:
 
 
 def fit_assigner(
-    rows: Rows, clusterer: str, n_clusters: int, seed: int | None
+    rows: Rows, clusterer: str, n_clusters: int, seed: int | None, n_jobs: int
 ) -> Assigner:
     """Cluster a sample of the reduced rows: that of a fit in memory, if possible."""
     size = clusterers.kmeans_sample_size(rows.n_rows, n_clusters)
@@ -123,7 +123,9 @@ def fit_assigner(
     sample = _gather(rows, _draw_sample(rows, n_clusters, size, seed))
     if clusterer == "gmm":
         return clusterers.gaussian_mixture(sample, n_clusters, seed)
-    return clusterers.kmeans_centers(sample, n_clusters, seed, full=size == rows.n_rows)
+    return clusterers.kmeans_centers(
+        sample, n_clusters, seed, full=size == rows.n_rows, n_jobs=n_jobs
+    )
 
 
 def _draw_sample(
