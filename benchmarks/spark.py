@@ -3,7 +3,7 @@
 ``python -m benchmarks.spark [ROWS ...]`` fits rows of 28 float32 features in child
 processes: out of core with one and two threads, and with Spark with one and two workers
 of one core each, in processes of their own. It needs the extra ``spark`` and Java, and
-writes ``spark.json`` and ``.md`` into the results.
+writes ``spark.json`` and ``.md`` into the results, where other sizes stay as they are.
 """
 
 from __future__ import annotations
@@ -318,10 +318,13 @@ def lines_of(measured):
 
 def main(sizes):
     versions = {name: version(name) for name in ("pyspark", "pyarrow", "numpy")}
-    measured = {"machine": machine(), "versions": versions, "entries": []}
+    measured = {"machine": machine(), "versions": versions}
+    path = RESULTS / "spark.json"
+    entries = json.loads(path.read_text())["entries"] if path.is_file() else []
     measured["two_cores"] = most_from_two_cores()
     for n_rows in sizes:
-        measured["entries"] += measure(n_rows)
+        entries = [e for e in entries if e["rows"] != n_rows] + measure(n_rows)
+        measured["entries"] = sorted(entries, key=lambda entry: entry["rows"])
         for suffix, text in (
             ("json", json.dumps(measured, indent=1)),
             ("md", "\n".join(lines_of(measured))),
