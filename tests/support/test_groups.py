@@ -3,7 +3,11 @@
 import numpy as np
 import pytest
 
-from structsmooth.support.groups import order_by_group, rows_of_groups
+from structsmooth.support.groups import (
+    order_by_group,
+    rows_of_groups,
+    sum_by_group,
+)
 
 
 @pytest.mark.parametrize("last", [3, 300, 70_000])  # 70 000 is beyond 16 bits
@@ -25,3 +29,15 @@ def test_rows_of_groups():
 
 def test_no_rows():
     assert len(order_by_group(np.empty(0, dtype=np.int64))) == 0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_are_summed_in_order(rng, dtype):
+    rows = (1e3 * rng.normal(size=(500, 7))).astype(dtype)
+    groups, weights = rng.integers(-1, 4, 500), rng.integers(1, 5, 500).astype(float)
+    sums, totals = sum_by_group(rows, groups, weights, 5)
+    for group in range(5):  # of which the last has no rows
+        inside = groups == group
+        weighted = rows[inside].astype(np.float64) * weights[inside, np.newaxis]
+        assert np.array_equal(sums[group], np.add.reduce(weighted, axis=0))
+        assert totals[group] == weights[inside].sum()

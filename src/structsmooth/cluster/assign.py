@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from structsmooth.cluster.nearest import nearest_point
-from structsmooth.support.groups import order_by_group
+from structsmooth.support.groups import sum_by_group
 
 # Sparse rows are made dense this many at a time.
 DENSE_ROWS = 4096
@@ -143,23 +143,19 @@ def centers_of(
     weights: NDArray[Any] | None,
 ) -> NDArray[np.float64]:
     """Return the mean row of each cluster; of an empty one zeros."""
-    inside = np.flatnonzero(labels >= 0)
-    order = inside[order_by_group(labels[inside])]
-    present, starts = np.unique(labels[order], return_index=True)
-    of_rows = np.ones(len(order)) if weights is None else weights[order]
-    sizes = np.add.reduceat(of_rows, starts)
-    centers = np.zeros((n_clusters, X.shape[1]))
+    of_rows = np.ones(len(labels)) if weights is None else weights.astype(np.float64)
     if sp.issparse(X):
+        inside = np.flatnonzero(labels >= 0)
+        of_rows = of_rows[inside]
         member = sp.csr_matrix(
-            (of_rows, order, np.append(starts, len(order))), (len(present), X.shape[0])
+            (of_rows, (labels[inside], inside)), (n_clusters, X.shape[0])
         )
         sums = (member @ X).toarray()
+        totals = np.zeros(n_clusters)
+        np.add.at(totals, labels[inside], of_rows)
     else:
-        sums = np.empty((len(present), X.shape[1]))
-        for number, members in enumerate(np.split(order, starts[1:])):
-            rows = X[members].astype(np.float64, copy=False)
-            if weights is not None:
-                rows *= weights[members, np.newaxis]
-            sums[number] = np.add.reduce(rows, axis=0)
-    centers[present] = sums / sizes[:, np.newaxis]
+        sums, totals = sum_by_group(X, labels, of_rows, n_clusters)
+    centers = np.zeros((n_clusters, X.shape[1]))
+    present = totals > 0.0
+    centers[present] = sums[present] / totals[present, np.newaxis]
     return centers

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from structsmooth.cluster.nearest import nearest_point, round_rows
-from structsmooth.support.jit import kernel
+from structsmooth.support.groups import sum_by_group
 
 # Rows of the first sample, for each cluster and at least; how many times larger the
 # next one is.
@@ -153,28 +153,9 @@ def _improve(
     rounded = round_rows(rows, centers)
     for _ in range(most_rounds):
         nearest = nearest_point(rows, centers, rounded, n_jobs)
-        _move_to_means(rows, weights, nearest, centers)
+        sums, totals = sum_by_group(rows, nearest, weights, len(centers))
+        present = totals > 0.0  # a center without any rows stays where it is
+        centers[present] = sums[present] / totals[present, np.newaxis]
         if np.count_nonzero(nearest != before) * FEW_MOVES < len(rows):
             return
         before = nearest
-
-
-@kernel
-def _move_to_means(
-    rows: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    nearest: NDArray[np.int64],
-    centers: NDArray[np.float64],
-) -> None:
-    """Make each center the weighted mean of its rows; one without any stays."""
-    sums = np.zeros(centers.shape)
-    totals = np.zeros(centers.shape[0])
-    for i in range(rows.shape[0]):
-        at, weight = nearest[i], weights[i]
-        totals[at] += weight
-        for feature in range(rows.shape[1]):
-            sums[at, feature] += weight * rows[i, feature]
-    for at in range(centers.shape[0]):
-        if totals[at] > 0.0:
-            for feature in range(centers.shape[1]):
-                centers[at, feature] = sums[at, feature] / totals[at]
