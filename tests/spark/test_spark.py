@@ -275,8 +275,8 @@ def test_equal_rows_are_sampled_one_by_one(spark):
     assert np.array_equal(bounds.class_counts, counts)
     n_edges = bounds.crossing[0, 1] / bounds.crossing_fraction
     assert n_edges == pytest.approx(900, rel=0.02)
-    # Two equal rows have different labels in 4 of 9 cases. Which rows are sampled varies
-    # with their way through Spark, and the mean over 16 trees by 0.03.
+    # Two equal rows have different labels in 4 of 9 cases. Which rows are sampled is
+    # up to their way through Spark, and the mean over 16 trees varies by 0.03.
     assert bounds.crossing_fraction == pytest.approx(4 / 9, abs=0.14)
 
 
