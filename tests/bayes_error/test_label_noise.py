@@ -24,6 +24,12 @@ def test_odds_by_the_rule_of_bayes():
         assert other[0] == 1 - label
 
 
+def test_a_share_of_the_wrong_labels():
+    model = LabelNoise(np.ones(1), np.ones(2), np.array([[0.8, 0.2], [0.05, 0.95]]))
+    fewer = model.with_fewer_changes(0.5)
+    np.testing.assert_allclose(fewer.changes, [[0.9, 0.1], [0.025, 0.975]])
+
+
 def test_probabilities_in_two_parts_add_up():
     logs = np.log([[0.7, 0.3 - 1e-5, 1e-5], [1.0, 1e-300, 1e-12]])
     parts = small_and_tiny(logs)
@@ -132,6 +138,19 @@ def test_where_the_surest_rows_agree_there_is_nothing_to_limit(rng):
         evidence, labels, _ = draw(rng, 4000, rates)
         model = fit_label_noise(evidence, labels)
         assert fit_cautiously(model, evidence, labels) is None
+
+
+def test_where_classes_overlap_much_the_odds_are_halved(rng):
+    # Half of the evidence is missing, and 5 % of the labels are wrong.
+    evidence, labels, _ = draw(rng, 4000, [0.05] * 3)
+    evidence = 0.5 * evidence + 1.5 * rng.normal(size=evidence.shape)
+    model = fit_label_noise(evidence, labels)
+    overlap = 1.0 - np.exp(model.log_probabilities(evidence).max(axis=1)).mean()
+    assert overlap > 0.2
+    cautious = fit_cautiously(model, evidence, labels)
+    # Its tails are hardly limited here, so nothing else differs.
+    change = cautious.judge(evidence, labels)[0] - model.judge(evidence, labels)[0]
+    assert change == pytest.approx(np.log(0.5), abs=0.1)
 
 
 def test_a_run_of_right_labels_alone_limits_nothing():

@@ -11,7 +11,7 @@ rates, are those of the largest likelihood, found by expectation and maximizatio
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,8 @@ SMALL, TINY = -4.0, -20.0
 # much tinier: these are the largest weights of the tails.
 MUCH_OVERLAP = 0.2
 LARGEST_TAILS = np.array([np.inf, 1.25])
+# And there the model takes about twice as many labels for wrong ones as are.
+SHARE_WHERE_MUCH = 0.5
 # Of the right labels that a long list may have, the model may expect this share; the
 # rest is kept for what it cannot know.
 EXPECTED_SHARE = 0.2
@@ -72,6 +74,11 @@ class LabelNoise:
         """Return those of the true classes, whatever the labels are."""
         parts = small_and_tiny(evidence @ self.weights)
         return np.asarray(log_softmax(parts @ self.tails, axis=1))
+
+    def with_fewer_changes(self, share: float) -> LabelNoise:
+        """Return the model with this share of its wrong labels."""
+        changes = share * self.changes + (1.0 - share) * np.eye(len(self.changes))
+        return replace(self, changes=changes)
 
     def judge(self, evidence: F64, coded: I64) -> tuple[F64, I64]:
         """Return the log odds that labels are wrong, and the likely other class."""
@@ -103,10 +110,10 @@ def fit_cautiously(model: LabelNoise, evidence: F64, coded: I64) -> LabelNoise |
     If the features hardly tell the classes apart, right labels look wrong too, and the
     model takes them for wrong ones. There are two remedies. Where classes overlap much,
     tails do not become much lighter than the evidence says: if wrong labels explain
-    what light tails exclude, these cost no likelihood. And where the model is surest of
-    the true class, there is no overlap left, and labels disagree as often as they are
-    wrong. If that is clearly less often than the model says, then the model says too
-    much everywhere.
+    what light tails exclude, these cost no likelihood; and the rates found are halved.
+    And where the model is surest of the true class, there is no overlap left, and
+    labels disagree as often as they are wrong. If that is clearly less often than the
+    model says, then the model says too much everywhere.
     """
     overlap = 1.0 - np.exp(model.log_probabilities(evidence).max(axis=1))
     is_much = overlap.mean() > MUCH_OVERLAP
@@ -114,10 +121,12 @@ def fit_cautiously(model: LabelNoise, evidence: F64, coded: I64) -> LabelNoise |
     if is_much:
         model = fit_label_noise(evidence, coded, 1.0, largest)
     share = _share_of_surest(model, evidence, coded)
-    if share == 1.0:
-        return model if is_much else None
-    rates = 1.0 - np.diag(model.changes)
-    return fit_label_noise(evidence, coded, float(share * rates.mean()), largest)
+    if share < 1.0:
+        most = float(share * (1.0 - np.diag(model.changes)).mean())
+        model = fit_label_noise(evidence, coded, most, largest)
+    elif not is_much:
+        return None
+    return model.with_fewer_changes(SHARE_WHERE_MUCH) if is_much else model
 
 
 def _share_of_surest(model: LabelNoise, evidence: F64, coded: I64) -> float:
