@@ -8,6 +8,7 @@ from structsmooth.bayes_error.label_noise import (
     LabelNoise,
     fit_cautiously,
     fit_label_noise,
+    overlap_much,
     small_and_tiny,
     wrong_probability,
 )
@@ -101,6 +102,10 @@ def test_evidence_never_counts_against_itself(rng):
     assert model.tails.min() >= 0.0
 
 
+def caution(model, evidence, labels):
+    return fit_cautiously(model, evidence, labels, overlap_much(model, evidence))
+
+
 def poor(rng, n, rate):
     """Evidence of three classes that is loud and often wrong, except in a few rows.
 
@@ -123,7 +128,7 @@ def poor(rng, n, rate):
 def test_the_surest_rows_tell_how_many_labels_are_wrong(rng, rate):
     evidence, labels, wrong = poor(rng, 4000, rate)
     model = fit_label_noise(evidence, labels)
-    cautious = fit_cautiously(model, evidence, labels)
+    cautious = caution(model, evidence, labels)
     expected = [
         wrong_probability(one.judge(evidence, labels)[0]).sum()
         for one in (model, cautious)
@@ -137,7 +142,7 @@ def test_where_the_surest_rows_agree_there_is_nothing_to_limit(rng):
     for rates in ([0.0, 0.0, 0.0], [0.1, 0.1, 0.1], [0.0, 0.0, 0.3]):
         evidence, labels, _ = draw(rng, 4000, rates)
         model = fit_label_noise(evidence, labels)
-        assert fit_cautiously(model, evidence, labels) is None
+        assert caution(model, evidence, labels) is None
 
 
 def test_where_classes_overlap_much_the_odds_are_halved(rng):
@@ -145,9 +150,8 @@ def test_where_classes_overlap_much_the_odds_are_halved(rng):
     evidence, labels, _ = draw(rng, 4000, [0.05] * 3)
     evidence = 0.5 * evidence + 1.5 * rng.normal(size=evidence.shape)
     model = fit_label_noise(evidence, labels)
-    overlap = 1.0 - np.exp(model.log_probabilities(evidence).max(axis=1)).mean()
-    assert overlap > 0.2
-    cautious = fit_cautiously(model, evidence, labels)
+    assert overlap_much(model, evidence)
+    cautious = caution(model, evidence, labels)
     # Its tails are hardly limited here, so nothing else differs.
     change = cautious.judge(evidence, labels)[0] - model.judge(evidence, labels)[0]
     assert change == pytest.approx(np.log(0.5), abs=0.1)
@@ -163,13 +167,13 @@ def test_a_run_of_right_labels_alone_limits_nothing():
     labels[wrong] = (true[wrong] + 1 + np.arange(50) % 2) % 3
     changes = np.where(np.eye(3, dtype=bool), 0.95, 0.025)
     model = LabelNoise(np.ones(1), np.ones(2), changes)
-    assert fit_cautiously(model, evidence[:, :, None], labels) is None
+    assert caution(model, evidence[:, :, None], labels) is None
 
 
 def test_few_rows_are_no_evidence_against_the_model(rng):
     evidence, labels, _ = poor(rng, 40, 0.05)
     model = fit_label_noise(evidence, labels)
-    assert fit_cautiously(model, evidence, labels) is None
+    assert caution(model, evidence, labels) is None
 
 
 def test_the_mean_rate_can_be_limited(rng):

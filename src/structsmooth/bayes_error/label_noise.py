@@ -104,19 +104,25 @@ def fit_label_noise(
     return LabelNoise(weights, tails, changes)
 
 
-def fit_cautiously(model: LabelNoise, evidence: F64, coded: I64) -> LabelNoise | None:
+def overlap_much(model: LabelNoise, evidence: F64) -> bool:
+    """Return whether the true classes are hard to tell, on average over the rows."""
+    overlap = 1.0 - np.exp(model.log_probabilities(evidence).max(axis=1))
+    return bool(overlap.mean() > MUCH_OVERLAP)
+
+
+def fit_cautiously(
+    model: LabelNoise, evidence: F64, coded: I64, is_much: bool
+) -> LabelNoise | None:
     """Fit it again with fewer wrong labels, if there are reasons to; None if not.
 
     If the features hardly tell the classes apart, right labels look wrong too, and the
-    model takes them for wrong ones. There are two remedies. Where classes overlap much,
+    model takes them for wrong ones. There are two remedies. If classes overlap much,
     tails do not become much lighter than the evidence says: if wrong labels explain
     what light tails exclude, these cost no likelihood; and the rates found are halved.
     And where the model is surest of the true class, there is no overlap left, and
     labels disagree as often as they are wrong. If that is clearly less often than the
     model says, then the model says too much everywhere.
     """
-    overlap = 1.0 - np.exp(model.log_probabilities(evidence).max(axis=1))
-    is_much = overlap.mean() > MUCH_OVERLAP
     largest = LARGEST_TAILS if is_much else np.inf
     if is_much:
         model = fit_label_noise(evidence, coded, 1.0, largest)

@@ -21,6 +21,7 @@ from structsmooth.bayes_error.label_noise import (
     fit_cautiously,
     fit_label_noise,
     n_listed,
+    overlap_much,
     wrong_probability,
 )
 from structsmooth.cluster.clusterers import seed_of
@@ -44,6 +45,9 @@ FALSE_DISCOVERIES = 0.05
 # classes. More are judged in blocks of so many numbers.
 FITTED_ROWS, FITTED_CELLS = 5_000, 200_000
 BLOCK_CELLS = 500_000
+# Where classes overlap much, this share of a suspect's neighbors has its likely label.
+# If neighbors disagree, only the shapes of classes speak, and these often mislead.
+LEAST_AGREEMENT = 0.5
 # How many more labels must be wrong than are listed to be worth a sentence.
 MANY_MORE = 1.5
 # How far the sum of a row of float32 probabilities may be from 1.
@@ -239,23 +243,18 @@ def suspects_among(
     evidence = gather_evidence(
         features, coded, n_classes, pred_probs, n_neighbors, n_jobs
     )
-    log_odds, cautious, other = _judge(evidence)
+    log_odds, cautious, other, is_much = _judge(evidence)
     order = np.lexsort((np.arange(n), -log_odds))
     scores = wrong_probability(log_odds)
     if cautious is not None:  # its scores, in the order of the first; equal for equals
         scores[order] = np.sort(wrong_probability(cautious))[::-1]
         _, place = np.unique(log_odds, return_inverse=True)
         scores = (np.bincount(place, scores) / np.bincount(place))[place]
+    if is_much:
+        order = order[_support(evidence, order, other) >= LEAST_AGREEMENT]
     rows = order[: n_listed(scores[order], fdr)]
-    likely = other[rows]
-    if pred_probs is not None and features is None:
-        agreement, own = pred_probs[rows, likely], pred_probs[rows, coded[rows]]
-    else:
-        votes = coded[evidence.near[rows, : evidence.n_votes]]
-        agreement, own = (
-            (votes == of[:, None]).mean(axis=1) for of in (likely, coded[rows])
-        )
-    return Suspects(rows, likely, agreement, evidence.n_votes, own, scores)
+    agreement, own = (_support(evidence, rows, of) for of in (other, coded))
+    return Suspects(rows, other[rows], agreement, evidence.n_votes, own, scores)
 
 
 def set_straight(
@@ -285,13 +284,26 @@ def set_straight(
     return found, straight
 
 
+def _support(
+    evidence: Evidence, rows: NDArray[np.int64], of: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the share of each row's neighbors that have the row's class in ``of``.
+
+    Without features, it is the probability given for that class.
+    """
+    if evidence.features is None and evidence.pred_probs is not None:
+        return evidence.pred_probs[rows, of[rows]]
+    votes = evidence.coded[evidence.near[rows, : evidence.n_votes]]
+    return np.asarray((votes == of[rows][:, None]).mean(axis=1))
+
+
 def _judge(
     evidence: Evidence,
-) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, NDArray[np.int64]]:
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, NDArray[np.int64], bool]:
     """Return the log odds that labels are wrong, twice, and the likely other classes.
 
     The first are those that rank best, the second those of a cautious model, if that
-    differs.
+    differs. The last value says whether the classes overlap much.
     """
     coded, n_classes = evidence.coded, evidence.n_classes
     n = len(coded)
@@ -302,7 +314,8 @@ def _judge(
         rows = np.sort(generator.choice(n, n_fitted, replace=False))
     some, labels = evidence.of(rows), coded[rows]
     model = fit_label_noise(some, labels)
-    cautious = fit_cautiously(model, some, labels)
+    is_much = overlap_much(model, some)
+    cautious = fit_cautiously(model, some, labels, is_much)
     log_odds, other = np.empty(n), np.empty(n, dtype=np.int64)
     careful = None if cautious is None else np.empty(n)
     size = max(1, BLOCK_CELLS // n_classes)
@@ -312,7 +325,7 @@ def _judge(
         log_odds[block], other[block] = model.judge(*given)
         if cautious is not None and careful is not None:
             careful[block], _ = cautious.judge(*given)
-    return log_odds, careful, other
+    return log_odds, careful, other, is_much
 
 
 def _reduced(X: Any, reducer: Any, n_components: int | None, seed: Any) -> NDArray[Any]:
