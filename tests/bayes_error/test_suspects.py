@@ -89,27 +89,26 @@ def test_right_labels_are_hardly_listed_where_features_tell_little():
     assert n_listed <= 3
 
 
-def test_where_classes_overlap_much_a_suspect_has_a_clear_other_label(rng):
-    # Half of the rows are of three classes, and the fourth is certain in the others.
-    n = 4000
-    probabilities = np.full((n, 4), 1e-6)
-    probabilities[: n // 2, 3] = 1.0
-    probabilities[n // 2 :, :3] = 0.4, 0.3, 0.3
-    y = np.where(np.arange(n) < n // 2, 3, rng.choice(3, n, p=[0.4, 0.3, 0.3]))
-    # 60 labels of each half are wrong, but what the second half should have is unclear.
-    clear, unclear = np.arange(60), n // 2 + np.arange(60)
-    y[clear], y[unclear] = rng.integers(0, 3, 60), 3
-    found = find_suspects(None, y, pred_probs=normalized(probabilities))
-    np.testing.assert_array_equal(np.sort(found.rows), clear)
-    assert found.scores[unclear].min() > 0.9
-    # If one class has more than half of the probability there, it is clear too.
-    probabilities[unclear, :3] = 0.6, 0.2, 0.2
-    found = find_suspects(None, y, pred_probs=normalized(probabilities))
-    np.testing.assert_array_equal(np.sort(found.rows), [*clear, *unclear])
-
-
-def normalized(probabilities):
-    return probabilities / probabilities.sum(axis=1, keepdims=True)
+@pytest.mark.parametrize(
+    ("n_clear", "fdr", "n_found"),
+    [(2400, 0.05, 60), (1600, 0.05, 0), (1600, 0.3, 0), (1600, 0.35, 60)],
+)
+def test_where_classes_overlap_in_most_rows_a_list_needs_a_larger_fdr(
+    n_clear, fdr, n_found
+):
+    # The fourth class is certain in some of the rows, the others overlap in the rest.
+    draw = np.random.default_rng(0)
+    is_clear = np.arange(4000) < n_clear
+    probabilities = np.where(
+        is_clear[:, None], [1e-6, 1e-6, 1e-6, 1.0 - 3e-6], [0.4, 0.3, 0.3 - 1e-6, 1e-6]
+    )
+    y = np.where(is_clear, 3, draw.choice(3, 4000, p=[0.4, 0.3, 0.3]))
+    y[:60] = draw.integers(0, 3, 60)
+    found = find_suspects(None, y, pred_probs=probabilities, fdr=fdr)
+    np.testing.assert_array_equal(np.sort(found.rows), np.arange(n_found))
+    assert found.scores[:60].min() > 0.99 > 0.1 > found.scores[60:].max()
+    if n_found == 0:
+        assert "a larger fdr lists more" in found.about_others()
 
 
 def test_as_many_are_listed_as_the_share_of_false_discoveries_allows(rng):

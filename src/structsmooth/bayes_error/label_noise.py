@@ -41,7 +41,7 @@ EQUALLY_SURE = 1e-9
 PENALTY = 0.1
 # Where small probabilities end and tiny ones begin, and where these end, as logarithms.
 SMALL, TINY = -4.0, -20.0
-# Where classes overlap by more than this on average, tiny probabilities do not become
+# Where classes overlap by more than this in most rows, tiny probabilities do not become
 # much tinier: these are the largest weights of the tails.
 MUCH_OVERLAP = 0.2
 LARGEST_TAILS = np.array([np.inf, 1.25])
@@ -105,9 +105,9 @@ def fit_label_noise(
 
 
 def overlap_much(model: LabelNoise, evidence: F64) -> bool:
-    """Return whether the true classes are hard to tell, on average over the rows."""
+    """Return whether the true class is hard to tell in most of the rows."""
     overlap = 1.0 - np.exp(model.log_probabilities(evidence).max(axis=1))
-    return bool(overlap.mean() > MUCH_OVERLAP)
+    return bool(np.median(overlap) > MUCH_OVERLAP)
 
 
 def fit_cautiously(

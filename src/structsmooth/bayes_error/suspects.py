@@ -45,9 +45,9 @@ FALSE_DISCOVERIES = 0.05
 # classes. More are judged in blocks of so many numbers.
 FITTED_ROWS, FITTED_CELLS = 5_000, 200_000
 BLOCK_CELLS = 500_000
-# Where classes overlap much, this share of a suspect's neighbors has its likely label.
-# If neighbors disagree, only the shapes of classes speak, and these often mislead.
-LEAST_AGREEMENT = 0.5
+# Where classes overlap much, this share of a list may be right whatever the model says:
+# it is as sure of rows that look like another class as of wrong labels.
+LOOK_WRONG = 0.3
 # How many more labels must be wrong than are listed to be worth a sentence.
 MANY_MORE = 1.5
 # How far the sum of a row of float32 probabilities may be from 1.
@@ -177,7 +177,8 @@ def find_suspects(
     fdr : float, default=0.05
         Share of the suspects that may be right after all. By their scores alone, only a
         fifth of that is, except in the shortest lists: the highest scores of many rows
-        are often too sure together, and the list allows for that.
+        are often too sure together, and the list allows for that. Where classes overlap
+        by more than 20 % in most rows, nothing is listed unless it is above 0.3.
     reducer, n_components, random_state
         How the features are reduced first, as in `StructuralSmoother`, which finds the
         same suspects with ``ignore_suspects=True``.
@@ -250,11 +251,16 @@ def suspects_among(
         scores[order] = np.sort(wrong_probability(cautious))[::-1]
         _, place = np.unique(log_odds, return_inverse=True)
         scores = (np.bincount(place, scores) / np.bincount(place))[place]
-    if is_much:
-        order = order[_support(evidence, order, other) >= LEAST_AGREEMENT]
-    rows = order[: n_listed(scores[order], fdr)]
-    agreement, own = (_support(evidence, rows, of) for of in (other, coded))
-    return Suspects(rows, other[rows], agreement, evidence.n_votes, own, scores)
+    rows = order[: n_listed(scores[order], fdr - LOOK_WRONG if is_much else fdr)]
+    likely = other[rows]
+    if pred_probs is not None and features is None:
+        agreement, own = pred_probs[rows, likely], pred_probs[rows, coded[rows]]
+    else:
+        votes = coded[evidence.near[rows, : evidence.n_votes]]
+        agreement, own = (
+            (votes == of[:, None]).mean(axis=1) for of in (likely, coded[rows])
+        )
+    return Suspects(rows, likely, agreement, evidence.n_votes, own, scores)
 
 
 def set_straight(
@@ -282,19 +288,6 @@ def set_straight(
             scores=scores,
         )
     return found, straight
-
-
-def _support(
-    evidence: Evidence, rows: NDArray[np.int64], of: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Return the share of each row's neighbors that have the row's class in ``of``.
-
-    Without features, it is the probability given for that class.
-    """
-    if evidence.features is None and evidence.pred_probs is not None:
-        return evidence.pred_probs[rows, of[rows]]
-    votes = evidence.coded[evidence.near[rows, : evidence.n_votes]]
-    return np.asarray((votes == of[rows][:, None]).mean(axis=1))
 
 
 def _judge(
