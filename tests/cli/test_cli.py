@@ -426,7 +426,7 @@ def test_suspects_can_be_none_and_quiet(overlapping, tmp_path):
     X, y = overlapping
     np.savez(tmp_path / "d.npz", X=X + 100 * y[:, np.newaxis], y=y)
     data, file = str(tmp_path / "d.npz"), tmp_path / "s.csv"
-    assert "No label looks like" in run_app(app, ["suspects", data]).stdout
+    assert "No label clearly looks like" in run_app(app, ["suspects", data]).stdout
     got = run_app(app, ["suspects", data, "-q", "-o", str(file)])
     assert (got.exit_code, got.stdout, got.stderr) == (0, "", "")
     assert file.read_text().strip() == "row,label,likely,score,agreement,reason"

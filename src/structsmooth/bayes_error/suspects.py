@@ -103,7 +103,7 @@ class Suspects:
         return (
             f"About {self.n_expected} labels are wrong in all, by the sum of the "
             "scores, but the features do not tell well enough which; a larger fdr "
-            "lists more."
+            "may list more."
         )
 
     def reason(self, number: int) -> str:

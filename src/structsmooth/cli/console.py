@@ -103,7 +103,7 @@ def print_suspects(
 
 def _about_suspects(number: int, where: str = "") -> str:
     if number == 0:
-        return "No label looks like a mistake."
+        return "No label clearly looks like a mistake."
     labels = "1 label looks like a mistake"
     if number > 1:
         labels = f"{number} labels look like mistakes"

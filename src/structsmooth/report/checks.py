@@ -244,7 +244,7 @@ def _suspects(smoother: StructuralSmoother) -> Answer:
     suspects, n_rows = smoother.suspects_, smoother.bayes_error_bounds_.n_samples
     if not suspects:
         others = "" if suspects is None else suspects.about_others()
-        return PASS, f"No label looks like a mistake. {others}".strip()
+        return PASS, f"No label clearly looks like a mistake. {others}".strip()
     look = "looks like a mistake" if len(suspects) == 1 else "look like mistakes"
     found = (
         f"{plural(len(suspects), 'label')} of {number(n_rows)} "
