@@ -15,6 +15,7 @@ from sklearn.neighbors import NearestNeighbors
 from typer.testing import CliRunner
 
 from structsmooth import StructuralSmoother, find_suspects
+from structsmooth.bayes_error import label_noise
 from structsmooth.bayes_error import suspects as suspects_module
 from structsmooth.bayes_error.label_noise import n_listed
 from structsmooth.cli import app
@@ -77,16 +78,17 @@ def suspects_without_caution(y, probabilities):
         return find_suspects(None, y, pred_probs=probabilities)
 
 
-def test_right_labels_are_hardly_listed_where_features_tell_little():
+def test_right_labels_are_not_listed_where_features_tell_little(monkeypatch):
     # Ten classes that differ little from each other, in 30 features with heavy tails.
-    n_listed = 0
-    for seed in range(3):
-        draw = np.random.default_rng(seed)
-        y = draw.integers(0, 10, 2500)
-        X = 0.5 * draw.normal(size=(10, 30))[y] + draw.standard_t(3, size=(2500, 30))
-        X *= np.exp(0.6 * draw.normal(size=(2500, 1)))
-        n_listed += len(find_suspects(X, y, reducer="none"))
-    assert n_listed <= 3
+    draw = np.random.default_rng(0)
+    y = draw.integers(0, 10, 2500)
+    X = 0.5 * draw.normal(size=(10, 30))[y] + draw.standard_t(3, size=(2500, 30))
+    X *= np.exp(0.6 * draw.normal(size=(2500, 1)))
+    found = find_suspects(X, y, reducer="none")
+    assert len(found) == 0
+    # Without the limit of the tails, many more of them would count as wrong.
+    monkeypatch.setattr(label_noise, "LARGEST_TAILS", np.inf)
+    assert find_suspects(X, y, reducer="none").n_expected > 1.3 * found.n_expected
 
 
 @pytest.mark.parametrize(
