@@ -17,6 +17,7 @@ from structsmooth.tree import (
     minimum_spanning_tree,
     neighbor_lists,
     prim_gram,
+    prim_lazy,
     prim_rounded,
 )
 from structsmooth.tree.algorithms import choose_algorithm, prim_seconds
@@ -136,14 +137,18 @@ def without_float32(X):
         return boruvka.boruvka(X, n_threads=2)
 
 
-def never_giving_up(X):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prim_rounded, "CLOSE_CALLS", 10**12)
-        return prim_rounded.prim_rounded(X)
+def never_giving_up(build):
+    def edges(X):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(prim_rounded, "CLOSE_CALLS", 10**12)
+            return build(X)
+
+    return with_distinct(edges)
 
 
 ALGORITHMS = {
-    "float32": with_distinct(never_giving_up),
+    "float32": never_giving_up(prim_rounded.prim_rounded),
+    "strips": never_giving_up(prim_lazy.prim_lazy),
     "Gram matrix": with_distinct(prim_gram.prim_gram),
     "Boruvka": with_distinct(boruvka.boruvka),
     "short lists": with_settings(1, 1, 1),
@@ -155,8 +160,8 @@ SETS_PER_CHUNK = 64
 
 
 @pytest.mark.parametrize("chunk", range(8))
-def test_3584_random_cases_give_the_tree_of_exact_prim(chunk):
-    """512 data sets, seven algorithms and settings each."""
+def test_4096_random_cases_give_the_tree_of_exact_prim(chunk):
+    """512 data sets, eight algorithms and settings each."""
     generator = np.random.default_rng(chunk)
     for number in range(SETS_PER_CHUNK):
         n = int(generator.choice([2, 3, 5, 15, 16, 17, 33, 64, 65, 130, 400, 900]))
@@ -184,7 +189,12 @@ def test_exact_prim_equals_kruskal_over_all_pairs(seed):
 def test_large_trees_equal_an_independent_prim(rng, n, d):
     X = rng.normal(size=(n, d)).astype(np.float32)
     edges, lengths = prim(X)
-    for build in (boruvka.boruvka, prim_gram.prim_gram, prim_rounded.prim_rounded):
+    for build in (
+        boruvka.boruvka,
+        prim_gram.prim_gram,
+        prim_lazy.prim_lazy,
+        prim_rounded.prim_rounded,
+    ):
         got, squared = as_tree(build(X))
         assert np.array_equal(got, edges)
         np.testing.assert_allclose(np.sqrt(squared), lengths, rtol=1e-14)
@@ -223,19 +233,43 @@ def test_float32_is_given_up_where_it_tells_nothing_apart(
     assert used == expected
 
 
+ON_FLOAT32 = pytest.mark.parametrize(
+    "build", [prim_rounded.prim_rounded, prim_lazy.prim_lazy]
+)
+
+
+@ON_FLOAT32
 @pytest.mark.parametrize("kind", ["binary", "ulps apart"])
-def test_prim_on_float32_is_given_up_where_close_calls_are_the_rule(rng, kind):
+def test_prim_on_float32_is_given_up_where_close_calls_are_the_rule(rng, kind, build):
     X = draw(rng, 1500, 28, kind)
     X = X[np.unique(first_of_equal(X))]
-    assert prim_rounded.prim_rounded(X) is None
-    assert prim_rounded.prim_rounded(draw(rng, 1500, 28, "normal")) is not None
+    assert build(X) is None
+    assert build(draw(rng, 1500, 28, "normal")) is not None
 
 
-def test_one_distant_row_does_not_make_close_calls_of_all_others(rng):
+@ON_FLOAT32
+def test_one_distant_row_does_not_make_close_calls_of_all_others(rng, build):
     X = rng.normal(size=(1000, 10))
     X[3] *= 1e6
-    got, _ = as_tree(prim_rounded.prim_rounded(X))
+    got, _ = as_tree(build(X))
     assert np.array_equal(got, exact_tree(X)[0])
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 6])
+@pytest.mark.parametrize("kind", ["normal", "rounded", "cauchy", "clumps"])
+def test_strips_that_wait_catch_up_in_time(rng, kind, d):
+    """A hundred strips in several blocks, and links of very different lengths."""
+    X = draw(rng, 7000, d, kind)
+    if kind == "cauchy":
+        X = rng.standard_cauchy(size=(7000, d))
+    if kind == "clumps":
+        group = rng.integers(0, 300, 7000)
+        scale = np.exp(rng.uniform(-9.0, -2.0, 300))
+        X = rng.random((300, d))[group] + scale[group, np.newaxis] * X
+    edges, squared = exact_tree(X)
+    got_edges, got_squared = never_giving_up(prim_lazy.prim_lazy)(X)
+    assert np.array_equal(got_edges, edges)
+    assert np.array_equal(got_squared, squared)
 
 
 @pytest.fixture
@@ -260,6 +294,7 @@ def test_the_public_function_uses_every_algorithm(rng, monkeypatch):
         (algorithms, "prim"),
         (boruvka, "boruvka"),
         (prim_gram, "prim_gram"),
+        (prim_lazy, "prim_lazy"),
         (prim_rounded, "prim_rounded"),
     ):
         real = getattr(module, name)
@@ -269,15 +304,18 @@ def test_the_public_function_uses_every_algorithm(rng, monkeypatch):
             return _real(*arguments)
 
         monkeypatch.setattr(module, name, watched)
-    for n, d in ((100, 3), (2600, 3), (300, 200), (500, 10)):
+    for n, d in ((100, 3), (2600, 3), (6100, 8), (300, 200), (500, 10)):
         X = rng.normal(size=(n, d))
         assert np.array_equal(euclidean_mst(X).edges, exact_tree(X)[0])
-    assert used == ["prim", "boruvka", "prim_gram", "prim_rounded"]
+    assert used == ["prim", "prim_lazy", "boruvka", "prim_gram", "prim_rounded"]
 
 
 @pytest.mark.usefixtures("all_compiled")
 @pytest.mark.parametrize(("n", "instead"), [(1900, "prim"), (2100, "boruvka")])
-def test_what_is_given_up_is_done_by_another_algorithm(rng, monkeypatch, n, instead):
+@pytest.mark.parametrize(("d", "most"), [(30, 2), (4, 1000)])
+def test_what_is_given_up_is_done_by_another_algorithm(
+    rng, monkeypatch, n, instead, d, most
+):
     used = []
     for module, name in ((algorithms, "prim"), (boruvka, "boruvka")):
         real = getattr(module, name)
@@ -288,7 +326,7 @@ def test_what_is_given_up_is_done_by_another_algorithm(rng, monkeypatch, n, inst
 
         monkeypatch.setattr(module, name, watched)
     monkeypatch.setattr(prim_rounded, "CLOSE_CALLS", 0)
-    X = np.unique(rng.integers(0, 2, size=(n, 30)) * 1.0, axis=0)
+    X = np.unique(rng.integers(0, most, size=(n, d)) * 1.0, axis=0)
     assert np.array_equal(euclidean_mst(X).edges, exact_tree(X)[0])
     assert used == [instead]
 
@@ -297,9 +335,14 @@ def test_what_is_given_up_is_done_by_another_algorithm(rng, monkeypatch, n, inst
     ("n", "d", "expected"),
     [
         (1, 1, "prim"),
-        (900, 3, "prim"),
-        (901, 3, "prim_rounded"),
-        (2501, 3, "boruvka"),
+        (800, 3, "prim"),
+        (801, 3, "prim_lazy"),
+        (20_001, 4, "boruvka"),
+        (400, 5, "prim"),
+        (1000, 6, "prim_rounded"),
+        (1001, 5, "prim_lazy"),
+        (9000, 6, "prim_lazy"),
+        (9001, 6, "boruvka"),
         (6000, 24, "prim_rounded"),
         (6001, 24, "boruvka"),
         (150, 96, "prim"),
@@ -325,6 +368,8 @@ def test_small_work_does_not_wait_for_compilation(monkeypatch):
     assert choose(9000, 8, workload=60.0) == "boruvka"
     assert choose(9000, 200, workload=10.0) == "prim"
     assert choose(9000, 200, workload=20.0) == "boruvka"
+    assert choose(30_000, 3, workload=100.0) == "prim_lazy"  # a tenth of that
+    assert choose(30_000, 3, workload=130.0) == "boruvka"
     assert choose(10**6, 8, None) == "boruvka"
     monkeypatch.setattr(algorithms, "is_compiled", lambda _: True)
     assert choose(9000, 8, None) == "boruvka"
@@ -337,7 +382,12 @@ def test_the_cost_of_prim_grows_with_rows_and_features():
 
 @pytest.mark.parametrize(
     ("algorithm", "n", "d", "share"),
-    [("prim_rounded", 4000, 20, 1.0), ("boruvka", 20_000, 20, 0.25)],
+    [
+        ("prim_rounded", 4000, 20, 1.0),
+        ("prim_lazy", 8000, 5, 1.0),
+        ("boruvka", 20_000, 20, 0.25),
+        ("boruvka", 30_000, 4, 0.1),
+    ],
 )
 def test_small_work_that_goes_on_is_worth_a_compilation(
     monkeypatch, algorithm, n, d, share

@@ -33,18 +33,21 @@ class KDTree(NamedTuple):
     high: Floats
 
 
-def build_kdtree(points: Floats, leaf_panels: int) -> KDTree:
-    """Return the tree of the points, with at most ``leaf_panels`` in a leaf."""
+def build_kdtree(points: Floats, leaf_panels: int, width: int = PANEL) -> KDTree:
+    """Return the tree of the points, with at most ``leaf_panels`` in a leaf.
+
+    A panel holds ``width`` points.
+    """
     n, d = points.shape
-    n_panels = (n + PANEL - 1) // PANEL
+    n_panels = (n + width - 1) // width
     depth = 0
     while (n_panels + (1 << depth) - 1) >> depth > leaf_panels:
         depth += 1
     n_nodes = (1 << (depth + 1)) - 1
     tree = KDTree(
         order=np.arange(n),
-        rows=np.full((n_panels * PANEL, d), np.nan, points.dtype),
-        panels=np.full((n_panels, d, PANEL), np.nan, points.dtype),
+        rows=np.full((n_panels * width, d), np.nan, points.dtype),
+        panels=np.full((n_panels, d, width), np.nan, points.dtype),
         start=np.zeros(n_nodes, np.int64),
         end=np.zeros(n_nodes, np.int64),
         low=np.full((n_nodes, d), np.inf, points.dtype),
@@ -61,14 +64,14 @@ def _arrange(tree: KDTree, key: Floats) -> None:
     """Sort the points into the leaves, and set the boxes; ``key`` is for working."""
     order, rows, panels, start, end, low, high = tree
     n, d = len(order), rows.shape[1]
-    n_nodes = len(start)
+    n_nodes, width = len(start), panels.shape[2]
     first_leaf = n_nodes // 2
     for node in range(first_leaf):
         middle = (start[node] + end[node] + 1) >> 1
         start[2 * node + 1], end[2 * node + 1] = start[node], middle
         start[2 * node + 2], end[2 * node + 2] = middle, end[node]
-        begin, stop = start[node] * PANEL, min(end[node] * PANEL, n)
-        if middle * PANEL < stop:
+        begin, stop = start[node] * width, min(end[node] * width, n)
+        if middle * width < stop:
             feature = _widest_feature(rows[begin:stop])
             for i in range(begin, stop):
                 key[i] = rows[i, feature]
@@ -76,14 +79,14 @@ def _arrange(tree: KDTree, key: Floats) -> None:
                 key[begin:stop],
                 order[begin:stop],
                 rows[begin:stop],
-                middle * PANEL - begin,
+                middle * width - begin,
             )
     for i in range(n):
         for feature in range(d):
-            panels[i // PANEL, feature, i % PANEL] = rows[i, feature]
+            panels[i // width, feature, i % width] = rows[i, feature]
     for node in range(n_nodes - 1, -1, -1):
         if node >= first_leaf:
-            for i in range(start[node] * PANEL, min(end[node] * PANEL, n)):
+            for i in range(start[node] * width, min(end[node] * width, n)):
                 for feature in range(d):
                     low[node, feature] = min(low[node, feature], rows[i, feature])
                     high[node, feature] = max(high[node, feature], rows[i, feature])

@@ -6,19 +6,30 @@ which makes it 2.5 times slower.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import extending
 from numba.core import cgutils, types
 from numpy.typing import NDArray
 
 from structsmooth.support.jit import kernel
 from structsmooth.tree.exact import F64, I64
+from structsmooth.tree.vectors import (
+    INT,
+    add_square,
+    any_of,
+    bits_of,
+    helpers,
+    intrinsic,
+    larger,
+    load,
+    loop,
+    splat,
+    store,
+    unpack,
+    zeros,
+)
 
 # A tile compares 4 points with a panel of 16, which is stored feature by feature.
 ROWS = 4
@@ -27,15 +38,8 @@ CHUNK = 8
 # A strip holds 32 points, feature by feature.
 STRIP = 32
 WIDTH = 8  # numbers in a vector; the compiler splits it where registers are shorter
-# One of float32 numbers holds 64, as many as keep the multipliers busy.
-LONG_STRIP = 64
-
-# numba's own annotations do not fit these uses.
-intrinsic: Any = extending.intrinsic
-_helpers: Any = cgutils
-_INT = ir.IntType(64)
 _DOUBLES = ir.VectorType(ir.DoubleType(), WIDTH)
-_INTS = ir.VectorType(_INT, WIDTH)
+_INTS = ir.VectorType(INT, WIDTH)
 
 
 @intrinsic
@@ -75,48 +79,47 @@ def tile_below(
     )
 
     def code(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
-        pointers, n_features = _unpack(context, b, signature, arguments)
+        pointers, n_features = unpack(context, b, signature, arguments)
         rows, row, panels, panel, row_limits, column_limits, column, out = pointers
         # As many numbers at a time as leave the sums of four rows in registers.
         is_single = signature.args[2].dtype == types.float32
         scalar, lanes = (ir.FloatType(), 16) if is_single else (ir.DoubleType(), 8)
         vector = ir.VectorType(scalar, lanes)
-        numbers = [b.add(row, _INT(r)) for r in range(ROWS)]
+        numbers = [b.add(row, INT(r)) for r in range(ROWS)]
         queries = [b.gep(rows, [b.mul(number, n_features)]) for number in numbers]
-        mask = _helpers.alloca_once_value(b, _INT(0))
+        mask = helpers.alloca_once_value(b, INT(0))
         for lane in range(0, PANEL, lanes):
-            first = b.add(b.mul(panel, b.mul(n_features, _INT(PANEL))), _INT(lane))
+            first = b.add(b.mul(panel, b.mul(n_features, INT(PANEL))), INT(lane))
             points = b.gep(panels, [first])
-            place = b.add(column, _INT(lane))
-            column_limit = _load(b, vector, b.gep(column_limits, [place]))
+            place = b.add(column, INT(lane))
+            column_limit = load(b, vector, b.gep(column_limits, [place]))
             limits = []
             for number in numbers:
-                row_limit = _splat(b, b.load(b.gep(row_limits, [number])), vector)
+                row_limit = splat(b, b.load(b.gep(row_limits, [number])), vector)
                 is_larger = b.fcmp_ordered(">", row_limit, column_limit)
                 limits.append(b.select(is_larger, row_limit, column_limit))
-            sums = _zeros(b, vector, ROWS)
+            sums = zeros(b, vector, ROWS)
             end = b.append_basic_block("end")
-            with _loop(b, _INT(0), n_features, step=CHUNK) as begin:
-                stop = b.add(begin, _INT(CHUNK))
+            with loop(b, INT(0), n_features, step=CHUNK) as begin:
+                stop = b.add(begin, INT(CHUNK))
                 stop = b.select(b.icmp_signed("<", stop, n_features), stop, n_features)
-                with _loop(b, begin, stop) as feature:
-                    at = b.mul(feature, _INT(PANEL))
-                    values = _load(b, vector, b.gep(points, [at]))
+                with loop(b, begin, stop) as feature:
+                    at = b.mul(feature, INT(PANEL))
+                    values = load(b, vector, b.gep(points, [at]))
                     for query, total in zip(queries, sums, strict=True):
-                        value = _splat(b, b.load(b.gep(query, [feature])), vector)
+                        value = splat(b, b.load(b.gep(query, [feature])), vector)
                         difference = b.fsub(values, value)
-                        b.store(_add_square(b, b.load(total), difference), total)
+                        b.store(add_square(b, b.load(total), difference), total)
                 is_below = [
                     b.fcmp_ordered("<", b.load(total), limit)
                     for total, limit in zip(sums, limits, strict=True)
                 ]
-                any_below = _bits(b, functools.reduce(b.or_, is_below))
-                with b.if_then(b.icmp_unsigned("==", any_below, any_below.type(0))):
+                with b.if_then(b.not_(any_of(b, is_below))):
                     b.branch(end)
             for r in range(ROWS):
-                at = _INT(r * PANEL + lane)
-                _store(b, b.load(sums[r]), b.gep(out, [at]))
-                bits = b.shl(b.zext(_bits(b, is_below[r]), _INT), at)
+                at = INT(r * PANEL + lane)
+                store(b, b.load(sums[r]), b.gep(out, [at]))
+                bits = b.shl(b.zext(bits_of(b, is_below[r]), INT), at)
                 b.store(b.or_(b.load(mask), bits), mask)
             b.branch(end)
             b.position_at_end(end)
@@ -153,31 +156,31 @@ def _panel_near_box(
     signature = types.uint64(panels, index, lows, highs, index, limits, index)
 
     def code(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
-        pointers, n_features = _unpack(context, b, signature, arguments)
+        pointers, n_features = unpack(context, b, signature, arguments)
         panels, panel, lows, highs, node, limits, first = pointers
         is_single = signature.args[0].dtype == types.float32
         scalar, lanes = (ir.FloatType(), 16) if is_single else (ir.DoubleType(), 8)
         vector = ir.VectorType(scalar, lanes)
         zero = ir.Constant(vector, [0.0] * lanes)
         corner = b.mul(node, n_features)
-        sums = _zeros(b, vector, PANEL // lanes)
-        start = b.gep(panels, [b.mul(panel, b.mul(n_features, _INT(PANEL)))])
-        with _loop(b, _INT(0), n_features) as feature:
+        sums = zeros(b, vector, PANEL // lanes)
+        start = b.gep(panels, [b.mul(panel, b.mul(n_features, INT(PANEL)))])
+        with loop(b, INT(0), n_features) as feature:
             at = b.add(corner, feature)
-            low = _splat(b, b.load(b.gep(lows, [at])), vector)
-            high = _splat(b, b.load(b.gep(highs, [at])), vector)
+            low = splat(b, b.load(b.gep(lows, [at])), vector)
+            high = splat(b, b.load(b.gep(highs, [at])), vector)
             for number, total in enumerate(sums):
-                place = b.add(b.mul(feature, _INT(PANEL)), _INT(lanes * number))
-                values = _load(b, vector, b.gep(start, [place]))
-                gap = _larger(b, b.fsub(low, values), b.fsub(values, high))
-                gap = _larger(b, gap, zero)
-                b.store(_add_square(b, b.load(total), gap), total)
-        mask = _INT(0)
+                place = b.add(b.mul(feature, INT(PANEL)), INT(lanes * number))
+                values = load(b, vector, b.gep(start, [place]))
+                gap = larger(b, b.fsub(low, values), b.fsub(values, high))
+                gap = larger(b, gap, zero)
+                b.store(add_square(b, b.load(total), gap), total)
+        mask = INT(0)
         for number, total in enumerate(sums):
-            place = b.add(first, _INT(lanes * number))
-            limit = _load(b, vector, b.gep(limits, [place]))
-            bits = _bits(b, b.fcmp_ordered("<", b.load(total), limit))
-            mask = b.or_(mask, b.shl(b.zext(bits, _INT), _INT(lanes * number)))
+            place = b.add(first, INT(lanes * number))
+            limit = load(b, vector, b.gep(limits, [place]))
+            bits = bits_of(b, b.fcmp_ordered("<", b.load(total), limit))
+            mask = b.or_(mask, b.shl(b.zext(bits, INT), INT(lanes * number)))
         return mask
 
     return signature, code
@@ -232,11 +235,11 @@ def _square_strip(
     signature = types.void(strips, types.intp, point, out)
 
     def code(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
-        (strips, strip, point, out), n_features = _unpack(
+        (strips, strip, point, out), n_features = unpack(
             context, b, signature, arguments
         )
         for at, total in _strip_sums(b, strips, strip, point, n_features):
-            _store(b, total, b.gep(out, [at]))
+            store(b, total, b.gep(out, [at]))
         return context.get_dummy_value()
 
     return signature, code
@@ -258,72 +261,24 @@ def _approach_strip(
     signature = types.void(strips, index, point, index, nearest, nearest_row, lowest)
 
     def code(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
-        pointers, n_features = _unpack(context, b, signature, arguments)
+        pointers, n_features = unpack(context, b, signature, arguments)
         strips, strip, point, row, nearest, nearest_row, lowest = pointers
-        row = _splat(b, row, _INTS)
-        least = _load(b, _INTS, lowest)
+        row = splat(b, row, _INTS)
+        least = load(b, _INTS, lowest)
         for at, squared in _strip_sums(b, strips, strip, point, n_features):
             old, old_row = b.gep(nearest, [at]), b.gep(nearest_row, [at])
-            known, known_row = _load(b, _DOUBLES, old), _load(b, _INTS, old_row)
+            known, known_row = load(b, _DOUBLES, old), load(b, _INTS, old_row)
             is_tied = b.and_(
                 b.fcmp_ordered("==", squared, known), b.icmp_signed("<", row, known_row)
             )
             is_nearer = b.or_(b.fcmp_ordered("<", squared, known), is_tied)
             left = b.select(is_nearer, squared, known)
-            _store(b, left, old)
-            _store(b, b.select(is_nearer, row, known_row), old_row)
+            store(b, left, old)
+            store(b, b.select(is_nearer, row, known_row), old_row)
             bits = b.bitcast(left, _INTS)
             least = b.select(b.icmp_signed("<", bits, least), bits, least)
-        _store(b, least, lowest)
+        store(b, least, lowest)
         return context.get_dummy_value()
-
-    return signature, code
-
-
-@intrinsic
-def strip_near(
-    _typing_context: Any,
-    strips: Any,
-    _strip: Any,
-    point: Any,
-    reach: Any,
-    out: Any,
-) -> Any:
-    """Return which points of a long strip are within their reach of another point.
-
-    In Python, for all 64 at a time::
-
-        sums = squared distances of the strip to the point, in float32
-        mask = sums <= reach[64 * strip :][:64]
-        if any(mask):
-            out[:] = sums
-        return the mask, bit by bit
-    """
-    signature = types.uint64(strips, types.intp, point, reach, out)
-
-    def code(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
-        pointers, n_features = _unpack(context, b, signature, arguments)
-        strips, strip, point, reach, out = pointers
-        lanes = 16
-        vector = ir.VectorType(ir.FloatType(), lanes)
-        sums = _zeros(b, vector, LONG_STRIP // lanes)
-        first = b.gep(strips, [b.mul(strip, b.mul(n_features, _INT(LONG_STRIP)))])
-        with _loop(b, _INT(0), n_features) as feature:
-            coordinate = _splat(b, b.load(b.gep(point, [feature])), vector)
-            for number, total in enumerate(sums):
-                at = b.add(b.mul(feature, _INT(LONG_STRIP)), _INT(lanes * number))
-                difference = b.fsub(_load(b, vector, b.gep(first, [at])), coordinate)
-                b.store(_add_square(b, b.load(total), difference), total)
-        mask = _INT(0)
-        for number, total in enumerate(sums):
-            at = b.add(b.mul(strip, _INT(LONG_STRIP)), _INT(lanes * number))
-            limit = _load(b, vector, b.gep(reach, [at]))
-            bits = _bits(b, b.fcmp_ordered("<=", b.load(total), limit))
-            mask = b.or_(mask, b.shl(b.zext(bits, _INT), _INT(lanes * number)))
-        with b.if_then(b.icmp_unsigned("!=", mask, _INT(0))):
-            for number, total in enumerate(sums):
-                _store(b, b.load(total), b.gep(out, [_INT(lanes * number)]))
-        return mask
 
     return signature, code
 
@@ -374,98 +329,21 @@ def approach_all(
     return smallest
 
 
-def _unpack(
-    context: Any, b: Any, signature: Any, arguments: Any
-) -> tuple[list[Any], Any]:
-    """Return pointers for the arrays, integers as they are, and the features.
-
-    Panels and strips, the arrays of three dimensions, hold the features in the second.
-    """
-    values = []
-    for kind, value in zip(signature.args, arguments, strict=True):
-        if isinstance(kind, types.Array):
-            array = context.make_array(kind)(context, b, value)
-            values.append(array.data)
-            if kind.ndim == 3:
-                n_features = b.extract_value(array.shape, 1)
-        else:
-            values.append(value)
-    return values, n_features
-
-
 def _strip_sums(
     b: Any, strips: Any, strip: Any, point: Any, n_features: Any
 ) -> list[tuple[Any, Any]]:
     """Write the loop over the features; return each vector of sums, after its place."""
-    sums = _zeros(b, _DOUBLES, STRIP // WIDTH)
-    first = b.gep(strips, [b.mul(strip, b.mul(n_features, _INT(STRIP)))])
-    with _loop(b, _INT(0), n_features) as feature:
-        coordinate = _splat(b, b.load(b.gep(point, [feature])), _DOUBLES)
+    sums = zeros(b, _DOUBLES, STRIP // WIDTH)
+    first = b.gep(strips, [b.mul(strip, b.mul(n_features, INT(STRIP)))])
+    with loop(b, INT(0), n_features) as feature:
+        coordinate = splat(b, b.load(b.gep(point, [feature])), _DOUBLES)
         for number, total in enumerate(sums):
-            at = b.add(b.mul(feature, _INT(STRIP)), _INT(WIDTH * number))
-            difference = b.fsub(_load(b, _DOUBLES, b.gep(first, [at])), coordinate)
+            at = b.add(b.mul(feature, INT(STRIP)), INT(WIDTH * number))
+            difference = b.fsub(load(b, _DOUBLES, b.gep(first, [at])), coordinate)
             square = b.fmul(difference, difference)
             b.store(b.fadd(b.load(total), square), total)
-    start = b.mul(strip, _INT(STRIP))
+    start = b.mul(strip, INT(STRIP))
     return [
-        (b.add(start, _INT(WIDTH * number)), b.load(total))
+        (b.add(start, INT(WIDTH * number)), b.load(total))
         for number, total in enumerate(sums)
     ]
-
-
-def _zeros(b: Any, kind: Any, count: int) -> list[Any]:
-    """Return variables of zeros, which the compiler turns into registers."""
-    zero = ir.Constant(kind, [0.0] * kind.count)
-    return [_helpers.alloca_once_value(b, zero) for _ in range(count)]
-
-
-@contextmanager
-def _loop(b: Any, start: Any, stop: Any, step: int = 1) -> Iterator[Any]:
-    """Write a loop from start to below stop, whose body runs at least once."""
-    before, body = b.block, b.append_basic_block("body")
-    b.branch(body)
-    b.position_at_end(body)
-    index = b.phi(_INT)
-    index.add_incoming(start, before)
-    yield index
-    following = b.add(index, _INT(step))
-    index.add_incoming(following, b.block)
-    after = b.append_basic_block("after")
-    b.cbranch(b.icmp_signed("<", following, stop), body, after)
-    b.position_at_end(after)
-
-
-def _add_square(b: Any, total: Any, difference: Any) -> Any:
-    """Return total + difference ** 2: float32 rounded once, float64 by definition."""
-    vector = total.type
-    if vector.element == ir.DoubleType():
-        return b.fadd(total, b.fmul(difference, difference))
-    kind = ir.FunctionType(vector, [vector] * 3)
-    name = f"llvm.fma.v{vector.count}f32"
-    function = _helpers.get_or_insert_function(b.module, kind, name)
-    return b.call(function, [difference, difference, total])
-
-
-def _larger(b: Any, one: Any, other: Any) -> Any:
-    """Return the larger of two vectors, number by number; of NaN, the other."""
-    return b.select(b.fcmp_ordered(">", one, other), one, other)
-
-
-def _bits(b: Any, booleans: Any) -> Any:
-    return b.bitcast(booleans, ir.IntType(booleans.type.count))
-
-
-def _load(b: Any, kind: Any, pointer: Any) -> Any:
-    return b.load(b.bitcast(pointer, kind.as_pointer()), align=4)
-
-
-def _store(b: Any, vector: Any, pointer: Any) -> None:
-    b.store(vector, b.bitcast(pointer, vector.type.as_pointer())).align = 4
-
-
-def _splat(b: Any, scalar: Any, kind: Any) -> Any:
-    """Return a vector that holds the scalar in every place."""
-    undefined = ir.Constant(kind, ir.Undefined)
-    first = b.insert_element(undefined, scalar, ir.IntType(32)(0))
-    zeros = ir.Constant(ir.VectorType(ir.IntType(32), kind.count), [0] * kind.count)
-    return b.shuffle_vector(first, undefined, zeros)
