@@ -368,6 +368,9 @@ def test_small_work_does_not_wait_for_compilation(monkeypatch):
     assert choose(9000, 8, workload=60.0) == "boruvka"
     assert choose(9000, 200, workload=10.0) == "prim"
     assert choose(9000, 200, workload=20.0) == "boruvka"
+    assert choose(8000, 5, workload=2.0) == "prim"
+    assert choose(8000, 5, workload=5.0) == "prim_rounded"  # is compiled sooner
+    assert choose(8000, 5, workload=10.0) == "prim_lazy"
     assert choose(30_000, 3, workload=100.0) == "prim_lazy"  # a tenth of that
     assert choose(30_000, 3, workload=130.0) == "boruvka"
     assert choose(10**6, 8, None) == "boruvka"

@@ -127,35 +127,34 @@ def approach_strip(
         start = b.mul(strip, INT(LONG_STRIP))
         starts = [b.add(start, INT(LANES * number)) for number in range(len(sums))]
 
-        margins = [load(b, FLOATS, b.gep(margin, [at])) for at in starts]
+        # Everything is loaded again where it is needed: there are not enough registers.
+        def is_near(at: Any, total: Any) -> Any:
+            old = load(b, FLOATS, b.gep(squared, [at]))
+            own = load(b, FLOATS, b.gep(margin, [at]))
+            reach = b.fmul(b.fadd(b.fmul(old, wider), own), over)
+            return b.fcmp_ordered("<=", b.load(total), reach)
 
-        def is_near(number: int, old: Any) -> Any:
-            reach = b.fmul(b.fadd(b.fmul(old, wider), margins[number]), over)
-            return b.fcmp_ordered("<=", b.load(sums[number]), reach)
-
-        near = [
-            is_near(number, load(b, FLOATS, b.gep(squared, [at])))
-            for number, at in enumerate(starts)
-        ]
+        near = [is_near(at, total) for at, total in zip(starts, sums, strict=True)]
         result = helpers.alloca_once_value(b, INT(0))
         # A compiler that sees values go back where they came from makes masked stores,
         # which take very long on some processors. It does not know that this is 0.
         nothing = b.sext(b.load(b.gep(ends, [INT(2)])), INT)
         with b.if_then(any_of(b, near)):
-            close, left = [], []
+            close, extremes = [], None
             for number, (at, total) in enumerate(zip(starts, sums, strict=True)):
-                new = b.load(total)
+                new, own = b.load(total), load(b, FLOATS, b.gep(margin, [at]))
                 old_at, to_at = b.gep(squared, [at]), b.gep(to, [at])
                 old = load(b, FLOATS, old_at)
-                doubt = b.fadd(b.fmul(rho, b.fadd(old, new)), margins[number])
+                doubt = b.fadd(b.fmul(rho, b.fadd(old, new)), own)
                 is_clear = b.fcmp_ordered(">", b.fsub(old, new), doubt)
-                close.append(b.and_(is_near(number, old), b.not_(is_clear)))
-                left.append(b.select(is_clear, new, old))
-                store(b, left[-1], b.gep(old_at, [nothing]))
+                close.append(b.and_(is_near(at, total), b.not_(is_clear)))
+                left = b.select(is_clear, new, old)
+                store(b, left, b.gep(old_at, [nothing]))
                 linked = b.select(is_clear, place, load(b, PLACES, to_at))
                 store(b, linked, b.gep(to_at, [nothing]))
                 store(b, new, b.gep(out, [INT(LANES * number)]))
-            _store_ends(b, left, margins, others, ends)
+                extremes = _include(b, left, own, others, extremes)
+            _store_ends(b, extremes, ends)
             b.store(b.add(b.zext(any_of(b, close), INT), INT(1)), result)
         return b.load(result)
 
@@ -189,11 +188,14 @@ def strip_ends(
         )
         start = b.mul(arguments[1], INT(LONG_STRIP))
         starts = [b.add(start, INT(lane)) for lane in range(0, LONG_STRIP, LANES)]
-        values, margins = (
-            [load(b, FLOATS, b.gep(array, [at])) for at in starts]
-            for array in (squared, margin)
-        )
-        _store_ends(b, values, margins, _factors(b, factors)[1:], ends)
+        _, *others = _factors(b, factors)
+        extremes = None
+        for at in starts:
+            value, own = (
+                load(b, FLOATS, b.gep(array, [at])) for array in (squared, margin)
+            )
+            extremes = _include(b, value, own, others, extremes)
+        _store_ends(b, extremes, ends)
         return context.get_dummy_value()
 
     return signature, code
@@ -205,26 +207,26 @@ def _factors(b: Any, factors: Any) -> list[Any]:
     ]
 
 
-def _store_ends(
-    b: Any, values: list[Any], margins: list[Any], factors: list[Any], ends: Any
-) -> None:
+def _include(b: Any, value: Any, margin: Any, factors: list[Any], ends: Any) -> Any:
+    """Return the least floors and the largest reaches, with those of a vector."""
     wider, over, smaller = factors
     zero = ir.Constant(FLOATS, [0.0] * LANES)
     infinity = ir.Constant(FLOATS, [float("inf")] * LANES)
-    least, most = [], []
-    for value, margin in zip(values, margins, strict=True):
-        floor = larger(b, b.fsub(b.fmul(value, smaller), margin), zero)
-        is_open = b.fcmp_ordered(">=", value, zero)
-        least.append(b.bitcast(b.select(is_open, floor, infinity), PLACES))
-        reach = b.fmul(b.fadd(b.fmul(value, wider), margin), over)
-        most.append(b.bitcast(reach, PLACES))
-    for number, (how, which, vectors) in enumerate(
-        (("smin", "<", least), ("smax", ">", most))
-    ):
-        end = vectors[0]
-        for vector in vectors[1:]:
-            end = b.select(b.icmp_signed(which, vector, end), vector, end)
-        b.store(reduce_to(b, how, end), b.gep(ends, [INT(number)]))
+    floor = larger(b, b.fsub(b.fmul(value, smaller), margin), zero)
+    floor = b.select(b.fcmp_ordered(">=", value, zero), floor, infinity)
+    reach = b.fmul(b.fadd(b.fmul(value, wider), margin), over)
+    floor, reach = b.bitcast(floor, PLACES), b.bitcast(reach, PLACES)
+    if ends is None:
+        return floor, reach
+    least, most = ends
+    least = b.select(b.icmp_signed("<", floor, least), floor, least)
+    return least, b.select(b.icmp_signed(">", reach, most), reach, most)
+
+
+def _store_ends(b: Any, ends: Any, pointer: Any) -> None:
+    least, most = ends
+    b.store(reduce_to(b, "smin", least), b.gep(pointer, [INT(0)]))
+    b.store(reduce_to(b, "smax", most), b.gep(pointer, [INT(1)]))
 
 
 @intrinsic
