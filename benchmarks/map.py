@@ -188,14 +188,14 @@ def _others(found):
     lines = ["## Other libraries", "", "Times as long as ours, 2 000 rows."]
     lines += ["", "| features | separation | " + " | ".join(OTHERS) + " |"]
     lines += ["|---" * (2 + len(OTHERS)) + "|"]
-    for name, spent in found.items():
+    for n, d, rank, separation in cells():
+        spent = found.get(_name_of((n, d, rank, separation)), {})
         if set(OTHERS) & set(spent):
-            _, d, _, separation = name.split(",")
             row = [
                 f"{spent[other] / spent['ours']:.1f}" if other in spent else ""
                 for other in OTHERS
             ]
-            lines.append(f"| {d} | {separation} | " + " | ".join(row) + " |")
+            lines.append(f"| {d} | {separation:g} | " + " | ".join(row) + " |")
     return lines
 
 
