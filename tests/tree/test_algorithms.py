@@ -335,8 +335,8 @@ def test_what_is_given_up_is_done_by_another_algorithm(
     ("n", "d", "expected"),
     [
         (1, 1, "prim"),
-        (800, 3, "prim"),
-        (801, 3, "prim_lazy"),
+        (1000, 3, "prim"),
+        (1001, 3, "prim_lazy"),
         (20_001, 4, "boruvka"),
         (400, 5, "prim"),
         (1000, 6, "prim_rounded"),

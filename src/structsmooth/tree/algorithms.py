@@ -26,7 +26,7 @@ from structsmooth.tree.prim import prim
 # float32 distances, up to which over strips, up to which on inner products. Beyond,
 # neighbor lists and Boruvka.
 CROSSOVERS = (
-    (4, 800, 0, 20_000, 0),
+    (4, 1000, 0, 20_000, 0),
     (6, 400, 1000, 9000, 0),
     (24, 400, 6000, 0, 0),
     (40, 200, 5500, 0, 0),
