@@ -23,7 +23,15 @@ from numpy.typing import NDArray
 
 from structsmooth.support.jit import kernel
 from structsmooth.tree import prim_rounded
-from structsmooth.tree.exact import F32, I32, I64, Edges, precedes, squared_distance
+from structsmooth.tree.exact import (
+    F32,
+    F64,
+    I32,
+    I64,
+    Edges,
+    precedes,
+    squared_distance,
+)
 from structsmooth.tree.kdtree import build_kdtree
 from structsmooth.tree.prim import last_up_to, min_of
 from structsmooth.tree.prim_gram import TRADE
@@ -117,7 +125,8 @@ def prim_lazy(X: NDArray[Any]) -> Edges | None:
     edges = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1)
     memory = _memory(d, n_strips)
     budget = prim_rounded.CLOSE_CALLS * n
-    if grow_lazily(X, places, strips, factors, memory, edges, budget):
+    exact = X.astype(np.float64, copy=False)  # so that one type is compiled
+    if grow_lazily(exact, places, strips, factors, memory, edges, budget):
         return edges
     return None
 
@@ -176,7 +185,7 @@ def _memory(d: int, n_strips: int) -> Memory:
 
 @kernel
 def grow_lazily(
-    X: NDArray[Any],
+    X: F64,
     places: Places,
     strips: Strips,
     factors: F32,
@@ -261,7 +270,7 @@ def grow_lazily(
 
 @kernel
 def _catch_up(
-    X: NDArray[Any],
+    X: F64,
     places: Places,
     strips: Strips,
     factors: F32,
@@ -351,7 +360,7 @@ def _catch_up(
 
 @kernel
 def _settle(
-    X: NDArray[Any],
+    X: F64,
     places: Places,
     strip: int,
     place: int,
@@ -417,7 +426,7 @@ def _number(bits: Any) -> Any:
 
 @kernel
 def _first_in_order(
-    X: NDArray[Any],
+    X: F64,
     places: Places,
     strips: Strips,
     chosen: int,
