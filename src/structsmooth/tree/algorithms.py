@@ -117,7 +117,9 @@ def _affordable_algorithm(n: int, d: int, workload: float | None) -> str:
         if is_ready("boruvka", seconds * share, workload * share):
             return "boruvka"
         algorithm = instead
-    if algorithm == "prim_lazy" and not is_ready(algorithm, seconds, workload):
+    if algorithm == "prim_lazy":
+        if is_ready(algorithm, seconds, workload):
+            return algorithm
         algorithm = "prim_rounded"
     if algorithm == "prim" or is_ready(algorithm, seconds, workload):
         return algorithm
