@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from structsmooth.bayes_error.crossing import cross_tree, crossing_matrix
 from structsmooth.bayes_error.inequalities import (
-    lower_bound,
+    lower_bounds,
     trivial_error,
     wilson_interval,
 )
@@ -239,9 +239,9 @@ def _at_fraction(
     """Return the bounds at a crossing fraction, none above the trivial error."""
     limit, n_classes = trivial_error(class_counts), len(class_counts)
     low, high = wilson_interval(fraction, n_effective, confidence)
-    lower_low, lower_at, lower_high = (
-        min(lower_bound(value, n_classes), limit) for value in (low, fraction, high)
-    )
+    lower_low, lower_at, lower_high = np.minimum(
+        lower_bounds(np.array([low, fraction, high]), n_classes), limit
+    ).tolist()
     upper_low, upper_at, upper_high = (
         min(value, limit) for value in (low, fraction, high)
     )

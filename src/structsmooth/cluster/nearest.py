@@ -25,12 +25,13 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from structsmooth.support.jit import kernel
+from structsmooth.support.jit import is_compiled, kernel
 from structsmooth.support.parallel import side_by_side
 
 # Up to this many distances are not worth a compilation of two seconds, although it is
-# cached; with fewer points than this, the overhead of the products dominates.
-FEW_DISTANCES, FEW_POINTS = 150_000, 24
+# cached; up to this many, or with fewer points than this, the overhead of the products
+# dominates.
+NOT_WORTH_COMPILING, FEW_DISTANCES, FEW_POINTS = 150_000, 15_000, 24
 # Scores at a time, so that they stay in the cache; and how often before another thread
 # may be given the next.
 BLOCK, BLOCKS_OF_A_TASK = 131_072, 4
@@ -120,7 +121,10 @@ def _frame(
     n_rows: int, points: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], float] | None:
     """Return the middle and the scale for float32, None if these are of no use."""
-    if len(points) < FEW_POINTS or n_rows * len(points) < FEW_DISTANCES:
+    n_distances = n_rows * len(points)
+    if len(points) < FEW_POINTS or n_distances < FEW_DISTANCES:
+        return None
+    if n_distances < NOT_WORTH_COMPILING and not is_compiled(_decide):
         return None
     middle = points.mean(axis=0)
     radius = _radius(points, middle)

@@ -122,10 +122,13 @@ def is_compiled(function: Any) -> bool:
 
     Another type, or a newer source, may still need a compilation.
     """
-    dispatcher = function.load()
-    if dispatcher.signatures:
-        return True
-    path = dispatcher.stats.cache_path
+    return bool(function.load().signatures) or _is_cached(function)
+
+
+@functools.cache
+def _is_cached(function: Any) -> bool:
+    """Look into the cache once: that takes as long as a tree of 500 rows."""
+    path = function.load().stats.cache_path
     if path is None:
         return False
     code = function.__wrapped__.__code__
