@@ -9,6 +9,7 @@ from structsmooth.cluster.nearest import nearest_point, round_rows
 
 @pytest.fixture
 def shortlisting(monkeypatch):
+    monkeypatch.setattr(nearest, "NOT_WORTH_COMPILING", 0)
     monkeypatch.setattr(nearest, "FEW_DISTANCES", 0)
     monkeypatch.setattr(nearest, "FEW_POINTS", 1)
     compared = []

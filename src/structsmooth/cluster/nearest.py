@@ -32,9 +32,8 @@ from structsmooth.support.parallel import side_by_side
 # cached; up to this many, or with fewer points than this, the overhead of the products
 # dominates.
 NOT_WORTH_COMPILING, FEW_DISTANCES, FEW_POINTS = 150_000, 15_000, 24
-# Scores at a time, so that they stay in the cache; and how often before another thread
-# may be given the next.
-BLOCK, BLOCKS_OF_A_TASK = 131_072, 4
+# Numbers of rows that are worked on at a time, so that they stay in the cache.
+BLOCK = 65_536
 # The farthest point's distance from the middle becomes about 2**20, which leaves room
 # for rows far beyond. Products too small for float32 are lost; TINY allows for that.
 TARGET_EXPONENT, FAR, TINY = 20, 2.0**50, 2.0**-100
@@ -60,10 +59,9 @@ def round_rows(rows: NDArray[Any], points: NDArray[np.float64]) -> RoundedRows |
     frame = _frame(len(rows), points)
     if frame is None:
         return None
-    values = np.empty((len(rows), rows.shape[1] + 1), np.float32)
-    lengths = np.empty(len(rows))
-    _move(np.ascontiguousarray(rows), *frame, values, lengths)
-    return RoundedRows(*frame, values, lengths)
+    from structsmooth.cluster.shortlist import move_rows  # loads numba
+
+    return RoundedRows(*frame, *move_rows(np.ascontiguousarray(rows), *frame, FAR))
 
 
 def nearest_point(
@@ -87,33 +85,32 @@ def nearest_point(
     if frame is None or not radius < FAR:
         _compare_all(rows, columns, nearest)
         return nearest
+    from structsmooth.cluster.shortlist import as_panels, find_nearest, move_rows
+
     middle, scale = frame
-    sides = _with_half_squares((points - middle) * scale)
-    step = max(16, BLOCK // len(points))
+    panels = as_panels((points - middle) * scale)
+    # A hundredth more, for rounding here and in the float64 differences.
+    unit = 1.01 * (rows.shape[1] + 8) * 2.0**-24
 
-    def compare(several: slice) -> None:
-        values = np.empty((step, sides.shape[0]), np.float32)
-        lengths = np.empty(step)
-        scores = np.empty((step, len(points)), np.float32)
-        for start in range(several.start, several.stop, step):
-            part = slice(start, min(start + step, several.stop))
-            size = part.stop - start
-            if rounded is None:
-                _move(rows[part], middle, scale, values, lengths)
-            else:
-                values, lengths = rounded.values[part], rounded.lengths[part]
-            np.matmul(values[:size], sides, out=scores[:size])
-            _decide(rows[part], columns, scores, lengths, radius, nearest[part])
+    def compare(part: slice) -> None:
+        some = rows[part]
+        if rounded is None:
+            values, lengths = move_rows(some, middle, scale, FAR)
+        else:
+            values, lengths = rounded.values[part.start :], rounded.lengths[part]
+        slacks = (unit * (lengths + radius) ** 2 + TINY).astype(np.float32)
+        find_nearest(some, columns, values, panels, slacks, nearest[part])
 
-    together = BLOCKS_OF_A_TASK * step
-    tasks = [
-        slice(start, min(start + together, len(rows)))
-        for start in range(0, len(rows), together)
+    step = max(1, BLOCK // rows.shape[1])
+    parts = [
+        slice(start, min(start + step, len(rows)))
+        for start in range(0, len(rows), step)
     ]
-    if len(tasks) > 1 and effective_n_jobs(n_jobs) > 1:
-        list(side_by_side(compare, tasks, n_jobs, share_memory=True))
+    if len(parts) > 1 and effective_n_jobs(n_jobs) > 1:
+        list(side_by_side(compare, parts, n_jobs, share_memory=True))
     else:
-        compare(slice(0, len(rows)))
+        for part in parts:
+            compare(part)
     return nearest
 
 
@@ -124,8 +121,11 @@ def _frame(
     n_distances = n_rows * len(points)
     if len(points) < FEW_POINTS or n_distances < FEW_DISTANCES:
         return None
-    if n_distances < NOT_WORTH_COMPILING and not is_compiled(_decide):
-        return None
+    if n_distances < NOT_WORTH_COMPILING:
+        from structsmooth.cluster.shortlist import find_nearest  # loads numba
+
+        if not is_compiled(find_nearest):
+            return None
     middle = points.mean(axis=0)
     radius = _radius(points, middle)
     if not SMALLEST < radius < LARGEST:
@@ -157,103 +157,6 @@ def _radius(points: NDArray[np.float64], middle: NDArray[np.float64]) -> float:
     """Return the largest distance of a point from the middle."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         return float(np.sqrt(((points - middle) ** 2).sum(axis=1).max()))
-
-
-def _with_half_squares(points: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return the points as columns, with minus half of their square below."""
-    rounded = points.astype(np.float32)
-    squares = np.einsum("ij,ij->i", rounded, rounded, dtype=np.float64)
-    return np.vstack([rounded.T, (-0.5 * squares).astype(np.float32)])
-
-
-@kernel
-def _move(
-    rows: NDArray[Any],
-    middle: NDArray[np.float64],
-    scale: float,
-    moved: NDArray[np.float32],
-    lengths: NDArray[np.float64],
-) -> None:
-    """Write the rows as float32, followed by a 1, and their lengths.
-
-    The length of a row too far away for float32 is infinite.
-    """
-    n_features = rows.shape[1]
-    for i in range(rows.shape[0]):
-        square = 0.0
-        for feature in range(n_features):
-            value = (np.float64(rows[i, feature]) - middle[feature]) * scale
-            square += value * value
-            moved[i, feature] = value
-        moved[i, n_features] = 1.0
-        lengths[i] = np.sqrt(square)
-        if not lengths[i] < FAR:
-            moved[i] = 0.0
-            lengths[i] = np.inf
-
-
-@kernel
-def _decide(
-    rows: NDArray[Any],
-    columns: NDArray[np.float64],
-    scores: NDArray[np.float32],
-    lengths: NDArray[np.float64],
-    radius: float,
-    nearest: NDArray[np.int64],
-) -> None:
-    # A hundredth more, for rounding here and in the float64 differences.
-    unit = 1.01 * (rows.shape[1] + 8) * 2.0**-24
-    for i in range(rows.shape[0]):
-        slack = np.float32(unit * (lengths[i] + radius) ** 2 + TINY)
-        limit = _largest(scores[i]) - slack
-        count, nearest[i] = _from_limit(scores[i], limit)
-        if count != 1:
-            nearest[i] = _first_of_nearest(rows[i], columns, scores[i], limit)
-
-
-@kernel
-def _first_of_nearest(
-    row: NDArray[Any],
-    columns: NDArray[np.float64],
-    scores: NDArray[np.float32],
-    limit: np.float32,
-) -> int:
-    """Return the nearest of the shortlisted points, by float64 differences."""
-    best, shortest = -1, np.inf
-    for j in range(scores.shape[0]):
-        if scores[j] >= limit:
-            squared = 0.0
-            for feature in range(row.shape[0]):
-                difference = columns[feature, j] - np.float64(row[feature])
-                squared += difference * difference
-            if best < 0 or squared < shortest:
-                best, shortest = j, squared
-    return best
-
-
-# Separate functions of one-dimensional arrays, so that the compiler vectorizes them.
-@kernel
-def _largest(values: NDArray[np.float32]) -> Any:
-    """Return the largest value, found by integers because floats are slow."""
-    bits = values.view(np.int32)
-    largest = np.int32(-(2**31))
-    for j in range(bits.shape[0]):
-        # Except for the sign, the bits of negative numbers are in reverse order.
-        ordered = bits[j] ^ ((bits[j] >> np.int32(31)) & np.int32(2**31 - 1))
-        largest = max(largest, ordered)
-    largest ^= (largest >> np.int32(31)) & np.int32(2**31 - 1)
-    return np.int32(largest).view(np.float32)
-
-
-@kernel
-def _from_limit(values: NDArray[np.float32], limit: np.float32) -> tuple[Any, Any]:
-    """Return how many values reach the limit, and the sum of their indices."""
-    count, indices = np.int32(0), np.int32(0)
-    for j in range(values.shape[0]):
-        reaches = np.int32(values[j] >= limit)
-        count += reaches
-        indices += reaches * np.int32(j)
-    return count, indices
 
 
 @kernel

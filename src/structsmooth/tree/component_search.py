@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.support.jit import kernel
+from structsmooth.support.vectors import lowest_bit
 from structsmooth.tree.exact import F64, I32, I64, Floats, precedes, squared_distance
 from structsmooth.tree.kdtree import KDTree, box_distance, widest_leaf
 from structsmooth.tree.neighbor_lists import A_TILE, STACK, ListedPoints, in_threads
 from structsmooth.tree.simd import (
     PANEL,
     ROWS,
-    lowest_bit,
     near_box,
     tile_below,
 )

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.support.jit import kernel
+from structsmooth.support.vectors import lowest_bit
 from structsmooth.tree.exact import F64, I32, I64, Floats, squared_distance
 from structsmooth.tree.kdtree import (
     KDTree,
@@ -28,7 +29,6 @@ from structsmooth.tree.rounding import ErrorBound, no_rounding, round_points
 from structsmooth.tree.simd import (
     PANEL,
     ROWS,
-    lowest_bit,
     near_box,
     tile_below,
 )

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.support.jit import kernel
+from structsmooth.support.vectors import lowest_bit
 from structsmooth.tree.algorithms import is_ready, prim_seconds
 from structsmooth.tree.duplicates import first_of_equal
 from structsmooth.tree.exact import (
@@ -38,7 +39,6 @@ from structsmooth.tree.simd import (
     ROWS,
     STRIP,
     as_strips,
-    lowest_bit,
     squared_to_all,
     tile_below,
 )

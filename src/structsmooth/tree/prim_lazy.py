@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.support.jit import kernel
+from structsmooth.support.vectors import LANES, lowest_bit
 from structsmooth.tree import prim_rounded
 from structsmooth.tree.exact import (
     F32,
@@ -36,7 +37,6 @@ from structsmooth.tree.kdtree import build_kdtree
 from structsmooth.tree.prim import last_up_to, min_of
 from structsmooth.tree.prim_gram import TRADE
 from structsmooth.tree.rounding import round_points
-from structsmooth.tree.simd import lowest_bit
 from structsmooth.tree.simd_strips import (
     LONG_STRIP,
     approach_strip,
@@ -44,7 +44,6 @@ from structsmooth.tree.simd_strips import (
     pass_boxes,
     strip_ends,
 )
-from structsmooth.tree.vectors import LANES
 
 # A strip that catches up does so to this many times the squared length in question.
 AHEAD = np.float32(4.0)

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.support.jit import kernel
+from structsmooth.support.vectors import lowest_bit
 from structsmooth.tree.exact import F32, I32, I64, Edges, precedes, squared_distance
 from structsmooth.tree.prim_gram import TRADE
 from structsmooth.tree.rounding import round_points
-from structsmooth.tree.simd import lowest_bit
 from structsmooth.tree.simd_strips import LONG_STRIP, strip_near
 
 # Close calls for each point before float32 is given up.

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import types
 from numpy.typing import NDArray
 
 from structsmooth.support.jit import kernel
-from structsmooth.tree.exact import F64, I64
-from structsmooth.tree.vectors import (
+from structsmooth.support.vectors import (
     INT,
     add_square,
     any_of,
@@ -30,6 +29,7 @@ from structsmooth.tree.vectors import (
     unpack,
     zeros,
 )
+from structsmooth.tree.exact import F64, I64
 
 # A tile compares 4 points with a panel of 16, which is stored feature by feature.
 ROWS = 4
@@ -206,16 +206,6 @@ def near_box(
         bits = _panel_near_box(panels, panel, lows, highs, node, limits, panel * PANEL)
         near |= bits << np.uint64((panel - first) * PANEL)
     return near
-
-
-@intrinsic
-def lowest_bit(_typing_context: Any, _mask: Any) -> Any:
-    """Return the position of the lowest bit that is set in a uint64."""
-
-    def code(_context: Any, b: Any, _signature: Any, arguments: Any) -> Any:
-        return b.cttz(arguments[0], cgutils.true_bit)
-
-    return types.int64(types.uint64), code
 
 
 @intrinsic

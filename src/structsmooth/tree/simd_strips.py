@@ -10,7 +10,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from structsmooth.tree.vectors import (
+from structsmooth.support.vectors import (
     FLOATS,
     INT,
     LANES,

@@ -66,10 +66,16 @@ def add_square(b: Any, total: Any, difference: Any) -> Any:
     vector = total.type
     if vector.element == ir.DoubleType():
         return b.fadd(total, b.fmul(difference, difference))
+    return add_product(b, total, difference, difference)
+
+
+def add_product(b: Any, total: Any, one: Any, other: Any) -> Any:
+    """Return total + one * other of float32 vectors, rounded once."""
+    vector = total.type
     kind = ir.FunctionType(vector, [vector] * 3)
     name = f"llvm.fma.v{vector.count}f32"
     function = helpers.get_or_insert_function(b.module, kind, name)
-    return b.call(function, [difference, difference, total])
+    return b.call(function, [one, other, total])
 
 
 def larger(b: Any, one: Any, other: Any) -> Any:
@@ -111,3 +117,26 @@ def reduce_to(b: Any, how: str, vector: Any) -> Any:
     kind = ir.FunctionType(ir.IntType(32), [vector.type])
     name = f"llvm.vector.reduce.{how}.v{vector.type.count}i32"
     return b.call(helpers.get_or_insert_function(b.module, kind, name), [vector])
+
+
+def largest_of(b: Any, vector: Any) -> Any:
+    """Return the largest number of a vector, half and half."""
+    while vector.type.count > 1:
+        half = vector.type.count // 2
+        places = ir.VectorType(ir.IntType(32), half)
+        halves = [
+            b.shuffle_vector(vector, vector, ir.Constant(places, [*numbers]))
+            for numbers in (range(half), range(half, 2 * half))
+        ]
+        vector = larger(b, *halves)
+    return b.extract_element(vector, ir.IntType(32)(0))
+
+
+@intrinsic
+def lowest_bit(_typing_context: Any, _mask: Any) -> Any:
+    """Return the position of the lowest bit that is set in a uint64."""
+
+    def code(_context: Any, b: Any, _signature: Any, arguments: Any) -> Any:
+        return b.cttz(arguments[0], helpers.true_bit)
+
+    return types.int64(types.uint64), code
