@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from experiments import tables
+from experiments.claims.cells import likest_cell, named, pairs_of, runs_of
 from experiments.claims.rule import (
     Pair,
     UnfinishedError,
@@ -93,6 +94,22 @@ def compared(method: str, *rivals: str, at_best: bool = False):
         return lower_than(
             task.pairs(method, *rivals, read=task.best if at_best else None)
         )
+
+    return find
+
+
+def in_likest_cell(rival: str):
+    """Return a function that tests the same in one cell of the sensitivity analysis.
+
+    It is the one that is most like the paper's task.
+    """
+
+    def find(results: Path) -> tuple[str, str]:
+        settings, runs = read(results / "synthetic-sensitivity.jsonl")
+        cell = likest_cell(settings, runs)
+        pairs = pairs_of(settings, runs_of(runs, cell), "structural", rival)
+        words, verdict = lower_than(pairs)
+        return f"{words} ({named(cell)})", verdict
 
     return find
 

@@ -7,30 +7,30 @@ by training without smoothing alone, never by the differences of interest.
 
 from __future__ import annotations
 
-from itertools import product
 from pathlib import Path
 
 import numpy as np
 
 from experiments import configs, tables
-from experiments.claims.rule import pooled_difference
-from experiments.published import TABLE_1
+from experiments.claims.cells import (
+    LARGEST_EXCESS,
+    NONE,
+    PRINTED_ERROR,
+    cells_of,
+    errors_of,
+    excess_of,
+    likest_cell,
+    named,
+    pairs_of,
+    runs_of,
+)
+from experiments.claims.rule import UnfinishedError, pooled_difference
 from experiments.records import Records, digest_of, read
-from experiments.rows import Runs, reference, row_of
+from experiments.rows import Runs, row_of
 from experiments.synthetic.data import draw
 from experiments.synthetic.layout import Layout
 from experiments.synthetic.runner import CHECKPOINTS, train_rows
 from structsmooth.errors import FileFormatError
-
-# A task like the paper's: at most so many points above the Bayes error.
-LARGEST_EXCESS = 3.0
-
-
-def cells_of(config: dict) -> list[dict]:
-    """Return the settings of each cell."""
-    lists = config["batch_sizes"], config["noises"], config["spreads"]
-    names = ("batch_size", "noise_deviation", "spread")
-    return [dict(zip(names, cell, strict=True)) for cell in product(*lists)]
 
 
 def rows_of(config: dict) -> list[dict]:
@@ -81,41 +81,38 @@ def config_of(config: dict, cell: dict) -> dict:
 def table(results: Path) -> str:
     """Return the cells with training without smoothing, then with it, as Markdown."""
     settings, runs = read(results)
-    cells = [cell for cell in cells_of(settings) if _of_cell(runs, cell)]
+    cells = [cell for cell in cells_of(settings) if runs_of(runs, cell)]
     if not cells:
         raise FileFormatError(f"there are no finished runs in {results} yet")
     lines, differences = [], {at_best: [] for at_best in (False, True)}
     for cell in cells:
-        found = _of_cell(runs, cell)
+        found = runs_of(runs, cell)
         by_row = Runs(found)
         head = [tables.number(value) for value in cell.values()]
-        none = reference("none", 0.0)
-        seeds = by_row.seeds(none)
-        bayes = 100.0 * np.mean([run["bayes_error"] for run in found])
-        errors = errors_of(by_row, none, seeds)
-        lowest = errors_of(by_row, none, seeds, at_best=True)
+        seeds = by_row.seeds(NONE)
+        error, excess = excess_of(found)
         lines.append(
             [
                 *head,
                 f"{len(seeds)} of {settings['n_seeds']}",
-                f"{bayes:.2f}",
-                tables.mean_and_spread(errors),
-                f"{errors.mean() - bayes:+.2f}",
-                tables.mean_and_spread(lowest),
-                "yes" if errors.mean() - bayes <= LARGEST_EXCESS else "no",
+                f"{error - excess:.2f}",
+                tables.mean_and_spread(errors_of(by_row, NONE, seeds)),
+                f"{excess:+.2f}",
+                tables.mean_and_spread(errors_of(by_row, NONE, seeds, at_best=True)),
+                "yes" if excess <= LARGEST_EXCESS else "no",
             ]
         )
         for at_best, said in differences.items():
-            said.append([*head, *_differences(settings, by_row, seeds, at_best)])
+            said.append([*head, *_differences(settings, found, at_best)])
     start = ["batch", "noise", "spread"]
     header = [*start, "seeds", "Bayes error, %", "error, %", "above Bayes"]
     parts = [
         f"{settings['epochs']} epochs. The paper's error without smoothing is "
-        f"{TABLE_1['none', 0.0][0][0]:.2f} %, and its whole table spans 1.6 points. A "
+        f"{PRINTED_ERROR:.2f} %, and its whole table spans 1.6 points. A "
         "cell is like the paper's task if training without smoothing ends at most "
         f"{LARGEST_EXCESS:g} points above the Bayes error; of these, the one with an "
         "error nearest to the paper's is compared with it. This was decided before any "
-        "cell was run.\n",
+        f"cell was run.{_likest(settings, runs)}\n",
         "## Without smoothing\n",
         tables.markdown([*header, "lowest, %", "like the paper's"], lines),
     ]
@@ -138,30 +135,18 @@ def table(results: Path) -> str:
     return "\n".join(parts)
 
 
-def errors_of(runs: Runs, row: dict, seeds, *, at_best: bool = False) -> np.ndarray:
-    """Return the errors of a row in percent, at the end or where they are lowest."""
-    found = [runs.run(row, seed) for seed in seeds]
-    return 100.0 * np.array(
-        [min(run["curve"]) if at_best else run["metrics"]["error"] for run in found]
-    )
+def _likest(settings: dict, runs: list[dict]) -> str:
+    try:
+        return f" It is the one with {named(likest_cell(settings, runs))}."
+    except UnfinishedError:
+        return ""
 
 
-def _of_cell(runs: list[dict], cell: dict) -> list[dict]:
-    return [run for run in runs if run["config"].items() >= cell.items()]
-
-
-def _differences(settings, by_row, seeds, at_best) -> list[str]:
+def _differences(settings: dict, runs: list[dict], at_best: bool) -> list[str]:
     cells = []
     for method in settings["methods"]:
         for rival in ("uniform", "none"):
-            pairs = [
-                tuple(
-                    errors_of(by_row, row, seeds, at_best=at_best)
-                    for row in (ours, reference(rival, ours["alpha"]))
-                )
-                for ours in rows_of(settings)
-                if ours["method"] == method
-            ]
+            pairs = pairs_of(settings, runs, method, rival, at_best=at_best)
             mean, low, high = pooled_difference([pairs])
             cells.append(f"{mean:+.2f} ({low:+.2f} to {high:+.2f})")
     return cells

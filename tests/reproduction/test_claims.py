@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("torch")
 
 from experiments import claims, tables
-from experiments.claims import rule
+from experiments.claims import rule, synthetic
 from experiments.published import TABLE_1, TABLE_2
 from experiments.records import Records
 from experiments.study.rows import row_of
@@ -193,7 +193,7 @@ def test_there_is_no_verdict_before_all_seeds_are_there(results):
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(line for line in lines if '"seed": 2' not in line))
     found = cells_of(claims.table(claims.found(results)))
-    for number in (2, 3, 4, 5, 6, 7, 8):
+    for number in (2, 3, 4, 5, 8, 9, 10):  # 6 and 7 are of other files
         assert found[number][2:] == ["2 of 3 seeds", "unfinished"]
 
 
@@ -297,12 +297,57 @@ def test_the_page_keeps_what_is_around_the_claims(results, tmp_path):
         claims.write(page, results)
 
 
+def sensitivity_records(folder, left_out=0):
+    """Three invented cells: an error and a Bayes error each, all differences known."""
+    settings = {"alphas": [0.1], "betas": [0.5], "methods": ["structural"]}
+    settings |= {"n_clusters": 32, "n_seeds": 3, "epochs": 10}
+    settings |= {"batch_sizes": [1, 2, 3], "noises": [0.1], "spreads": [1.0]}
+    records = Records(folder / "synthetic-sensitivity.jsonl", settings)
+    cells = {1: (0.2482, 0.198), 2: (0.26, 0.24), 3: (0.22, 0.21)}
+    runs = []
+    for batch_size, (error, bayes_error) in cells.items():
+        cell = {"batch_size": batch_size, "noise_deviation": 0.1, "spread": 1.0}
+        for row, change in (
+            (row_of("none", 0.0), 0.0),
+            (row_of("uniform", 0.1), 0.02),
+            (row_of("structural", 0.1, 0.5, 32), -0.01 * batch_size),
+        ):
+            for seed in range(3):
+                run = {"config": row | cell, "seed": seed, "bayes_error": bayes_error}
+                value = error + change + 1e-6 * seed * len(row["method"])
+                run |= {"metrics": {"error": value}, "curve": [value]}
+                runs.append(run | {"seconds": 1.0})
+    records.add(runs[: len(runs) - left_out])
+    return folder
+
+
+def test_the_error_without_smoothing_decides_which_cell_is_like_the_papers(tmp_path):
+    # The paper's 24.82 % is met by the first cell, but 5 points above Bayes; of the
+    # others, 26 % is nearer to it than 22 %.
+    results = sensitivity_records(tmp_path)
+    here, verdict = synthetic.in_likest_cell("none")(results)
+    assert here.startswith("-2.00 (")
+    assert here.endswith("(batches of 2, noise 0.1, spread 1)")
+    assert verdict == "reproduced"
+    assert synthetic.in_likest_cell("uniform")(results)[0].startswith("-4.00 (")
+
+
+def test_no_cell_is_chosen_before_all_are_there(tmp_path):
+    with pytest.raises(rule.UnfinishedError, match="2 of 3 cells"):
+        synthetic.in_likest_cell("none")(sensitivity_records(tmp_path, left_out=1))
+
+
 def test_the_summary_counts_the_claims_of_the_paper_only(results):
     judged = claims.found(results)
     ours = [one for one in judged if not one.claim.paper]
-    assert {one.claim.text.split()[0] for one in ours} == {"Structural", "The", "Not"}
+    assert {one.claim.text.split()[0] for one in ours} == {
+        "Structural",
+        "The",
+        "In",
+        "Not",
+    }
     text = claims.summary(judged)
-    assert text.startswith(f"The verdicts on the paper's {len(judged) - 3} claims: ")
+    assert text.startswith(f"The verdicts on the paper's {len(judged) - 5} claims: ")
     # By hand: structural is below uniform (2, its lowest errors, numbers of clusters)
     # and reversed above; structural is above none (3, its lowest errors).
     assert ", 4 reproduced, 2 not reproduced, " in text
