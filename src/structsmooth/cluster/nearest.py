@@ -1,10 +1,9 @@
 """The nearest of some points to each row: shortlisted in float32, decided in float64.
 
 The float64 sum of squared differences, feature by feature, decides; of equally near
-points the first wins. A row's result therefore depends on that row alone, which blocked
-matrix products do not guarantee. These are much faster, though, and their error is
-bounded. With rows ``a`` and points ``c`` moved to the middle of the points, scaled and
-rounded to float32, and u = 2**-24::
+points the first wins. A row's result therefore depends on that row alone. Scores in
+float32 are much faster, though, and their error is bounded. With rows ``a`` and points
+``c`` moved to the middle of the points, scaled and rounded to float32, and u = 2**-24::
 
     score = a c - |c|^2 / 2  =  (|a|^2 - |a - c|^2) / 2
 
@@ -29,10 +28,10 @@ from structsmooth.support.jit import is_compiled, kernel
 from structsmooth.support.parallel import side_by_side
 
 # Up to this many distances are not worth a compilation of two seconds, although it is
-# cached; up to this many, or with fewer points than this, the overhead of the products
+# cached; up to this many, or with fewer points than this, the overhead of the scores
 # dominates.
 NOT_WORTH_COMPILING, FEW_DISTANCES, FEW_POINTS = 150_000, 15_000, 24
-# Numbers of rows that are worked on at a time, so that they stay in the cache.
+# How many numbers of the rows are worked on at a time, so that they stay in the cache.
 BLOCK = 65_536
 # The farthest point's distance from the middle becomes about 2**20, which leaves room
 # for rows far beyond. Products too small for float32 are lost; TINY allows for that.
@@ -54,7 +53,7 @@ class RoundedRows:
 def round_rows(rows: NDArray[Any], points: NDArray[np.float64]) -> RoundedRows | None:
     """Return rows that will be compared with points like these again and again.
 
-    None if products are of no use.
+    None if scores are of no use.
     """
     frame = _frame(len(rows), points)
     if frame is None:
