@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from structsmooth import bayes_error_bounds, nearest_neighbors
-from structsmooth.bayes_error.inequalities import lower_bound, trivial_error
+from structsmooth.bayes_error.inequalities import lower_bounds, trivial_error
 
 Bounds = tuple[float, float]
 
@@ -101,7 +101,8 @@ def neighborhoods(k: int) -> Callable[..., Bounds]:
 def _bounds(fraction: float, y, n_classes: int) -> Bounds:
     """Return the bounds at a fraction, limited by the error of the largest class."""
     limit = trivial_error(np.bincount(y, minlength=n_classes))
-    return min(lower_bound(fraction, n_classes), limit), min(fraction, limit)
+    lower = float(lower_bounds(np.array(fraction), n_classes))
+    return min(lower, limit), min(fraction, limit)
 
 
 def _tree_without(X, used) -> np.ndarray:

@@ -1,8 +1,6 @@
 """The synthetic task with other settings that the paper does not print.
 
-A cell is a batch size, a deviation of the noise features, and a spread of the
-components. All cells are reported. Which of them resembles the paper's task is decided
-by training without smoothing alone, never by the differences of interest.
+All cells are reported; `experiments.claims.cells` says which is like the paper's task.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from structsmooth import (
     combine_bounds,
     henze_penrose_divergence,
 )
-from structsmooth.bayes_error.inequalities import lower_bound
+from structsmooth.bayes_error.inequalities import lower_bounds
 from structsmooth.bayes_error.regions import bounds_of_regions
 from structsmooth.errors import InvalidInputError
 
@@ -146,7 +146,7 @@ def test_equals_dataeval(rng, n_classes):
     bounds = bayes_error_bounds(X, y)
     forced_kept = bounds.crossing_fraction * (300 - n_classes) / 300
     assert forced_kept == pytest.approx(expected["upper_bound"], abs=1e-12)
-    raw = lower_bound(forced_kept, n_classes)
+    raw = lower_bounds(np.array(forced_kept), n_classes)
     assert raw == pytest.approx(expected["lower_bound"], abs=1e-12)
 
 

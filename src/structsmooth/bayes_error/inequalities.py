@@ -9,15 +9,6 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 
-def lower_bound(crossing_fraction: float, n_classes: int) -> float:
-    """Return the lower bound on the Bayes error (equation multiclassbound).
-
-    With ``e = 1 - max eta``, ``1 - sum eta^2 <= 2e - e^2 K/(K-1)``; solve for e,
-    then take expectations. It saturates at (K-1)/K.
-    """
-    return float(lower_bounds(np.array([crossing_fraction]), n_classes)[0])
-
-
 def trivial_error(class_counts: NDArray[Any]) -> float:
     """Return what always answering with the most frequent class gets wrong.
 
@@ -31,7 +22,11 @@ def trivial_error(class_counts: NDArray[Any]) -> float:
 def lower_bounds(
     crossing_fractions: NDArray[np.float64], n_classes: int
 ) -> NDArray[np.float64]:
-    """Return the same for many fractions."""
+    """Return the lower bounds on the Bayes error (equation multiclassbound).
+
+    With ``e = 1 - max eta``, ``1 - sum eta^2 <= 2e - e^2 K/(K-1)``; solve for e,
+    then take expectations. They saturate at (K-1)/K.
+    """
     ceiling = (n_classes - 1) / n_classes
     root = np.sqrt(np.maximum(0.0, 1.0 - crossing_fractions / ceiling))
     bounds: NDArray[np.float64] = ceiling * (1.0 - root)

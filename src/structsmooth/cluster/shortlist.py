@@ -2,8 +2,7 @@
 
 Scores are computed in tiles of 6 rows and 16 points, and a tile is looked at only if it
 has a score near the largest that its row has had so far. After a few tiles hardly any
-has, so the scores are never stored, which takes half as long as a product of matrices
-that is then searched.
+has, so the scores need not be stored and searched, as a product of matrices would be.
 """
 
 from __future__ import annotations
