@@ -50,11 +50,11 @@ def test_auto_leaves_small_data_enough_rows_a_cluster(n_rows, expected):
     ("n_rows", "n_classes", "expected"),
     [
         (1_000_000, 2, 150),
-        (2_000_000, 2, 299),  # one for 6 667 rows
-        (11_000_000, 2, 1649),
+        (2_000_000, 2, 357),  # 150 * 2^1.25 = 356.8
+        (11_000_000, 2, 3005),  # 150 * 11^1.25 = 3004.9
         (11_000_000, 5000, 220),  # ten rows per class
-        (100_000_000, 2, 2048),
-        (10**10, 2, 3232),  # 1.5 n^(1/3) again
+        (100_000_000, 2, 4096),
+        (10**11, 2, 6962),  # 1.5 n^(1/3) again
     ],
 )
 def test_auto_keeps_clusters_small_above_a_million_rows(n_rows, n_classes, expected):

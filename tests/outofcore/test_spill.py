@@ -91,21 +91,25 @@ def region_bounds(*args, **options):
         os.kill(os.getpid(), 9)
     return original(*args, **options)
 stages.region_bounds = region_bounds
+stages.ROWS_TOGETHER = int(sys.argv[2])
 folder = sys.argv[1]
 fit_out_of_core(folder + "/X.npy", folder + "/o", labels=folder + "/y.npy",
                 smoother=StructuralSmoother(n_clusters=12, random_state=0))
 """
 
 
+@pytest.mark.parametrize(("together", "n_kept"), [(1, 3), (500, 2), (10_000, 0)])
 def test_killed_between_trees_it_builds_only_those_that_are_missing(
-    tmp_path, files, monkeypatch
+    tmp_path, files, monkeypatch, together, n_kept
 ):
-    X, y = blobs(3000, 3)
+    """The fourth of 12 trees never ends; those of 500 rows are kept two by two."""
+    X, y = np.repeat(np.eye(12), 250, axis=0), np.tile([0, 1], 1500)
+    X += np.random.default_rng(0).normal(scale=0.01, size=X.shape)
     path, labels = files(X, y)
-    killed = subprocess.run([sys.executable, "-c", SCRIPT, str(tmp_path)], check=False)
+    command = [sys.executable, "-c", SCRIPT, str(tmp_path), str(together)]
+    killed = subprocess.run(command, check=False)
     assert killed.returncode == -9
     spill = tmp_path / "o.spill"
-    assert len(list(spill.glob(stages.BOUNDS.format("*")))) == 3
     (spill / "bounds-7.npz.part").write_bytes(b"PK")  # as a crash may leave it
     built = []
     original = stages.region_bounds
@@ -114,9 +118,10 @@ def test_killed_between_trees_it_builds_only_those_that_are_missing(
         "region_bounds",
         lambda *args, **options: built.append(1) or original(*args, **options),
     )
+    monkeypatch.setattr(stages, "ROWS_TOGETHER", together)
     settings = StructuralSmoother(n_clusters=12, random_state=0)
     found = fit_out_of_core(path, tmp_path / "o", labels=labels, smoother=settings)
-    assert len(built) == 9
+    assert len(built) == 12 - n_kept
     assert_same(found, settings.fit(X, y))
 
 

@@ -19,11 +19,11 @@ from structsmooth.report.rows import (
     _readable,
     _take_pictures,
     count_duplicates,
-    keys_of_values,
     rows_to_look_at,
     view_of_rows,
 )
 from structsmooth.report.view import load_view, save_view
+from structsmooth.support.rowkeys import row_keys
 
 
 def readable_data():
@@ -119,9 +119,19 @@ def test_equal_gaps_and_levels_are_equal():
     gap = np.float64("nan")
     frame = pd.DataFrame({"a": [gap, -gap, 1.0], "b": ["x", "x", "y"]})
     assert np.signbit(frame["a"]).tolist() == [False, True, False]
-    keys = keys_of_values(as_table(frame).values)
+    keys = row_keys(as_table(frame).values)
     assert keys[0] == keys[1] != keys[2]
     assert count_duplicates(keys, np.array([0, 1, 0])) == Duplicates(3, 2 / 3, 2 / 3)
+
+
+@pytest.mark.parametrize("n_keys", [1, 5, 40, 10**6])
+def test_equal_rows_are_counted_as_by_hand(rng, n_keys):
+    keys = rng.integers(0, n_keys, 60).astype(np.uint64)
+    classes = rng.integers(0, 2, 60)
+    among = [classes[keys == key].tolist() for key in keys]  # all that equal each row
+    equal = sum(len(group) > 1 for group in among) / 60
+    conflicts = sum(len(set(group)) > 1 for group in among) / 60
+    assert count_duplicates(keys, classes) == Duplicates(60, equal, conflicts)
 
 
 def test_rows_that_cannot_be_read_as_a_table_are_not_compared(readable):

@@ -33,9 +33,9 @@ FULL_KMEANS = 50_000
 # Up to this many, and for sparse rows, it is scikit-learn's.
 FEW_ROWS, MINI_BATCH = 5_000, 4096
 BATCH_SAMPLE, SAMPLE_PER_CLUSTER = 100_000, 128
-# Above a million rows there are more clusters and not larger ones, because the cost of
-# a tree grows faster than its rows; but no more than k-means finds in less time.
-USUAL_ROWS, MOST_CLUSTERS = 6_667, 2_048
+# Above this many rows, clusters become smaller and not larger, because the cost of a
+# tree grows faster than its rows; but not so many that to find them would take longer.
+MANY_ROWS, MOST_CLUSTERS = 1_000_000, 4_096
 
 
 def resolve_n_clusters(
@@ -46,14 +46,16 @@ def resolve_n_clusters(
     ``1.5 * n^(1/3)``, but so that a cluster has on average at least 50 rows and 10
     for each class. Beside the paper's own choices: 12 000 rows 34 (32), 50 000 rows
     of 10 classes 55 (64) and of 100 classes 50 (48), 73 257 rows 63 (80), 1 000 000
-    rows 150 (128). Above a million rows the clusters keep their mean size of 6 667
-    rows, up to 2 048 of them, and then grow. A Gaussian mixture has fewer, because it
+    rows 150 (128). Above a million rows it grows with ``n^(5/4)``, up to 4 096 clusters
+    of 3 400 rows on average, which then grow. A Gaussian mixture has fewer, because it
     takes longer than the trees.
     """
     if not isinstance(n_clusters, str):
         return int(n_clusters)
     by_rows = round(1.5 * math.cbrt(n_rows))
-    by_cost = 0 if clusterer == "gmm" else min(n_rows // USUAL_ROWS, MOST_CLUSTERS)
+    by_cost = 0
+    if n_rows > MANY_ROWS and clusterer != "gmm":
+        by_cost = min(round(150 * (n_rows / MANY_ROWS) ** 1.25), MOST_CLUSTERS)
     by_labels = n_rows // max(50, 10 * n_classes)
     return max(1, min(max(by_rows, by_cost), by_labels))
 

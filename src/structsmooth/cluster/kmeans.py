@@ -21,6 +21,7 @@ from sklearn.utils import check_random_state
 
 from structsmooth.cluster.nearest import nearest_point, round_rows
 from structsmooth.support.groups import sum_by_group
+from structsmooth.support.parallel import side_by_side
 
 # Rows of the first sample, for each cluster and at least; how many times larger the
 # next one is.
@@ -48,12 +49,16 @@ def growing_kmeans(
     members = [np.flatnonzero(nearest == number) for number in range(len(large))]
     members = [rows for rows in members if len(rows)]
     counts = _apportion(n_clusters, members, of_rows)
-    centers = np.concatenate(
-        [
-            _grow(X[rows], count, random, of_rows[rows], n_jobs)
-            for rows, count in zip(members, counts, strict=True)
-        ]
-    )
+    # One generator for each, so that threads do not change the result.
+    seeds = random.randint(2**31 - 1, size=len(members))
+
+    def divide(number: int) -> NDArray[np.float64]:
+        own = check_random_state(seeds[number])
+        rows = members[number]
+        return _grow(X[rows], counts[number], own, of_rows[rows], 1)
+
+    parts = side_by_side(divide, range(len(members)), n_jobs, share_memory=True)
+    centers = np.concatenate(list(parts))
     _improve(X, of_rows, centers, LAST_ROUNDS, n_jobs)
     return centers
 

@@ -245,7 +245,7 @@ def _fit(
         region_sizes.tolist(), rows.width, rows.dtype.itemsize, n_jobs
     )
     with progress.stage("look at rows"):
-        kept = look_at_rows(source, labels, rows.plan, spill)
+        kept = look_at_rows(source, labels, rows.plan, spill, n_jobs)
     with progress.stage("sort", rows.n_pieces) as stage:
         if not spill.has(SORTED_ROWS, SORTED_CODES):
             stages.sort_rows(spill, rows, labels, regions, region_sizes, stage)

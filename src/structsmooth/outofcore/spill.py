@@ -27,7 +27,7 @@ from structsmooth.io.atomic import OutputError, wrapped_errors
 
 MANIFEST = "manifest.json"
 LOCK = "lock"
-FORMAT = "structsmooth.spill"
+FORMAT = "structsmooth.spill.2"
 PART = ".part"
 # All files that a fit may leave here.
 OURS = re.compile(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -21,13 +22,16 @@ from structsmooth.support.groups import order_by_group
 from structsmooth.support.parallel import side_by_side
 from structsmooth.support.progress import Stage
 
-# Files in the spill directory: moments, the cluster of each row, bounds of a region.
+# Files in the spill directory: moments, the cluster of each row, bounds of regions.
 RANGE, VARIANCE, COMPONENTS = "range.npz", "variance.npz", "components.npz"
 CLUSTERS = "clusters.bin"
 BOUNDS = "bounds-{}.npz"
 # Bytes per row to draw the sample for clustering: distances, their order, the workspace
 # of sorting them, and a permutation.
 DRAW_BYTES = 32
+# The bounds of smaller regions are kept together: to write and read a file takes as
+# long as the tree of a thousand rows.
+ROWS_TOGETHER = 50_000
 
 
 class BlockMoments:
@@ -245,22 +249,27 @@ def bound_regions(
 
     def bound(region: int) -> BayesErrorBounds:
         start, stop = int(starts[region]), int(starts[region] + sizes[region])
+        return region_bounds(
+            spill.read(SORTED_ROWS, rows.dtype, start, stop, rows.width),
+            spill.read(SORTED_CODES, np.int32, start, stop).astype(np.int64),
+            n_threads=n_threads,
+            workload=workload,
+            **settings,
+        )
 
-        def find() -> dict[str, Any]:
-            found = region_bounds(
-                spill.read(SORTED_ROWS, rows.dtype, start, stop, rows.width),
-                spill.read(SORTED_CODES, np.int32, start, stop).astype(np.int64),
-                n_threads=n_threads,
-                workload=workload,
-                **settings,
-            )
-            return bounds_to_arrays([found])
+    def bound_some(regions: NDArray[np.int64]) -> tuple[BayesErrorBounds, ...]:
+        kept = spill.once(
+            BOUNDS.format(regions[0]),
+            lambda: bounds_to_arrays([bound(region) for region in regions.tolist()]),
+        )
+        for _ in regions:
+            stage.advance()
+        return bounds_from_arrays(kept)
 
-        kept = spill.once(BOUNDS.format(region), find)
-        stage.advance()
-        return bounds_from_arrays(kept)[0]
-
-    largest_first = np.argsort(-sizes, kind="stable").tolist()
-    bounds = side_by_side(bound, largest_first, at_once, share_memory=True)
-    by_region = dict(zip(largest_first, bounds, strict=True))
+    largest_first = np.argsort(-sizes, kind="stable")
+    before = np.cumsum(sizes[largest_first]) - sizes[largest_first]
+    cuts = np.flatnonzero(np.diff(before // ROWS_TOGETHER)) + 1
+    groups = np.split(largest_first, cuts)
+    found = side_by_side(bound_some, groups, at_once, share_memory=True)
+    by_region = dict(zip(largest_first.tolist(), chain(*found), strict=True))
     return [by_region[region] for region in range(len(sizes))]

@@ -18,12 +18,13 @@ from structsmooth.report.rows import (
     Duplicates,
     Rows,
     count_duplicates,
-    keys_of_values,
     rows_to_look_at,
     view_of_rows,
 )
 from structsmooth.report.view import View
 from structsmooth.smoother import StructuralSmoother
+from structsmooth.support.parallel import side_by_side
+from structsmooth.support.rowkeys import row_keys
 
 LOOKED_AT = "looked_at.npz"
 # Bytes for each row to find equal ones: keys, their order, and what sorting takes.
@@ -33,41 +34,47 @@ COPIES = 8
 
 
 def look_at_rows(
-    source: Source, labels: Labels, plan: Plan, spill: Spill
+    source: Source, labels: Labels, plan: Plan, spill: Spill, n_jobs: int
 ) -> dict[str, NDArray[Any]]:
     """Return some rows as they are in the data, and how many rows are equal."""
-    return spill.once(LOOKED_AT, lambda: _look(source, labels, plan))
+    return spill.once(LOOKED_AT, lambda: _look(source, labels, plan, n_jobs))
 
 
-def _look(source: Source, labels: Labels, plan: Plan) -> dict[str, Any]:
+def _look(source: Source, labels: Labels, plan: Plan, n_jobs: int) -> dict[str, Any]:
     row_bytes = 8 * COPIES * source.n_features
     numbers = rows_to_look_at(source.n_rows, most=plan.free // row_bytes)
     compares_all = source.n_rows * KEY_BYTES <= plan.free // 2
     read = source.read if isinstance(source, ArraySource) else source.values
-    rows, classes, keys, of_keys = [], [], [], []
-    for start in range(0, source.n_rows, plan.piece_rows):
+
+    def look(start: int) -> tuple[NDArray[Any], ...]:
         stop = min(start + plan.piece_rows, source.n_rows)
         piece, coded = read(start, stop), labels.read(start, stop)
         low, high = np.searchsorted(numbers, [start, stop])
         chosen = numbers[low:high] - start
-        rows.append(piece[chosen])
-        classes.append(coded[chosen])
-        keys.append(_keys(source, piece if compares_all else rows[-1]))
-        of_keys.append(coded if compares_all else classes[-1])
-    found = count_duplicates(np.concatenate(keys), np.concatenate(of_keys))
+        rows, classes = piece[chosen], coded[chosen]
+        if compares_all:
+            return rows, classes, _keys(source, piece), coded
+        return rows, classes, _keys(source, rows), classes
+
+    starts = range(0, source.n_rows, plan.piece_rows)
+    n_jobs = min(2, n_jobs)  # a plan allows for three pieces
+    looked = side_by_side(look, starts, n_jobs, share_memory=True, ahead=1)
+    rows, classes, keys, of_keys = (
+        np.concatenate(parts) for parts in zip(*looked, strict=True)
+    )
     return {
         "numbers": numbers,
-        "rows": np.concatenate(rows),
-        "classes": np.concatenate(classes),
-        "duplicates": np.array(found),
+        "rows": rows,
+        "classes": classes,
+        "duplicates": np.array(count_duplicates(keys, of_keys)),
     }
 
 
 def _keys(source: Source, values: NDArray[Any]) -> NDArray[np.uint64]:
     if isinstance(source, ArraySource):
-        return keys_of_values(values)
+        return row_keys(values)
     used = np.array([column.width > 0 for column in source.encoding.columns])
-    return keys_of_values(values[:, used])
+    return row_keys(values[:, used])
 
 
 def images_of(source: Source, images: Any) -> Any:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from structsmooth.support.jit import kernel
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_NAN = np.float64(np.nan).view(np.uint64)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
@@ -59,10 +60,13 @@ def _mix(value: Any) -> Any:
 
 @kernel
 def _hash(value: Any, column: Any) -> Any:
-    """Return the hash of a feature; of zero, whatever its sign, it is 0."""
+    """Return the hash of a feature; of zero, whatever its sign, it is 0.
+
+    All gaps have the same one, although there are several NaN.
+    """
     if value == 0.0:
         return np.uint64(0)
-    bits = np.float64(value).view(np.uint64)
+    bits = np.float64(value).view(np.uint64) if value == value else _NAN
     return _mix(bits + np.uint64(column + 1) * _GOLDEN)
 
 
