@@ -3,16 +3,21 @@
 ``python -m benchmarks.outofcore [ROWS] [FOLDER]`` makes data like HIGGS (11 000 000
 rows of 28 float32), fits them with a limit of 4 GB in child processes, and writes
 ``outofcore.json`` and ``.md`` into the results. FOLDER temporarily needs 4 GB.
+
+``python -m benchmarks.outofcore large [FOLDER]`` does this once for a hundred million
+rows, which takes half an hour and 25 GB, and writes ``outofcore-large.json``.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +28,7 @@ from benchmarks.clock import machine
 
 RESULTS = Path(__file__).parent / "results"
 ROWS, STEP, FEATURES = 11_000_000, 500_000, 28
+LARGE = 100_000_000
 IN_MEMORY, LIMIT, JOBS = 1_000_000, 4_000_000_000, 2
 
 # Every child process loads the kernels, then fits, and times each stage.
@@ -87,9 +93,25 @@ def make_data(folder, n_rows):
 
 def measure(folder, what, n_rows):
     command = [sys.executable, "-c", CHILD, str(folder), what, str(n_rows)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    print(what, done.stdout.strip(), flush=True)
-    return json.loads(done.stdout)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        disk = 0
+        while child.poll() is None:
+            disk = max(disk, written(folder))
+            time.sleep(1.0)
+        printed = child.stdout.read().strip()
+    if child.returncode:
+        raise SystemExit(f"the fit of {what} has failed")
+    print(what, printed, flush=True)
+    return json.loads(printed) | {"disk": disk}
+
+
+def written(folder):
+    """Return how many bytes there are beside the data: spilled, and of the result."""
+    found = 0
+    for path in folder.glob("out*/**/*"):
+        with contextlib.suppress(FileNotFoundError):  # deleted meanwhile
+            found += path.stat().st_size
+    return found
 
 
 def run(n_rows=ROWS, place=None):
@@ -111,8 +133,8 @@ def run(n_rows=ROWS, place=None):
     }
 
 
-def lines(measured):
-    """Return the page."""
+def lines(measured, large):
+    """Return the page; the fit of a hundred million rows may be missing."""
     memory, found = measured["memory"], measured["out of core"]
     base = {k: np.mean([m[k] for m in memory]) for k in ("wall", "cpu")}
     rows = [
@@ -120,6 +142,7 @@ def lines(measured):
         ("in memory, after", memory[1]),
         ("out of core, auto", found["auto"]),
         ("out of core, 128", found["128"]),
+        *([("out of core, auto", large)] if large else []),
     ]
     page = [
         "# Out of core",
@@ -127,23 +150,25 @@ def lines(measured):
         "Made by `python -m benchmarks.outofcore` (in `make bench`): generated rows "
         f"of {FEATURES} float32 features, {JOBS} threads, a limit of "
         f"{LIMIT / 1e9:g} GB out of core, each fit in its own process. The ratios are "
-        "relative to the mean of the two fits in memory.",
+        "relative to the mean of the two fits in memory. Disk is what is spilled and "
+        "written at most, beside the data.",
         "",
         "| fit | rows | clusters | largest | wall, s | ratio | CPU, s | ratio "
-        "| peak resident, GB |",
-        "|---" * 9 + "|",
+        "| peak resident, GB | disk, GB |",
+        "|---" * 10 + "|",
     ]
     page += [
         f"| {name} | {m['rows']} | {m['clusters']} | {m['largest']} | {m['wall']:.1f} "
         f"| {m['wall'] / base['wall']:.1f} | {m['cpu']:.1f} "
-        f"| {m['cpu'] / base['cpu']:.1f} | {m['peak'] / 1e9:.2f} |"
+        f"| {m['cpu'] / base['cpu']:.1f} | {m['peak'] / 1e9:.2f} "
+        f"| {m['disk'] / 1e9:.1f} |"
         for name, m in rows
     ]
-    page += ["", "CPU seconds by stage:", ""]
+    page += ["", "Seconds by stage, wall-clock and CPU:", ""]
     stages = list(found["auto"]["stages"])
     page += ["| fit | " + " | ".join(stages) + " |", "|---" * (len(stages) + 1) + "|"]
     for name, m in rows[2:]:
-        cells = " | ".join(f"{m['stages'][stage][1]:.1f}" for stage in stages)
+        cells = " | ".join("{:.1f}, {:.1f}".format(*m["stages"][s]) for s in stages)
         page.append(f"| {name} | {cells} |")
     facts = measured["machine"]
     page += [
@@ -156,15 +181,32 @@ def lines(measured):
     return page
 
 
+def run_large(place=None):
+    """Return the measurements of one fit of a hundred million rows."""
+    folder = Path(tempfile.mkdtemp(dir=place, prefix="structsmooth-bench-"))
+    try:
+        make_data(folder, LARGE)
+        return {"machine": machine()} | measure(folder, "auto", LARGE)
+    finally:
+        shutil.rmtree(folder)
+
+
+def write(name, text):
+    beside = RESULTS / "outofcore.part"
+    beside.write_text(text + "\n")
+    beside.replace(RESULTS / name)
+
+
 def main(arguments):
-    measured = run(int(arguments[0]) if arguments else ROWS, *arguments[1:2])
-    for suffix, text in (
-        ("json", json.dumps(measured, indent=1)),
-        ("md", "\n".join(lines(measured))),
-    ):
-        beside = RESULTS / "outofcore.part"
-        beside.write_text(text + "\n")
-        beside.replace(RESULTS / f"outofcore.{suffix}")
+    if arguments[:1] == ["large"]:
+        write("outofcore-large.json", json.dumps(run_large(*arguments[1:2]), indent=1))
+        measured = json.loads((RESULTS / "outofcore.json").read_text())
+    else:
+        measured = run(int(arguments[0]) if arguments else ROWS, *arguments[1:2])
+        write("outofcore.json", json.dumps(measured, indent=1))
+    found = RESULTS / "outofcore-large.json"
+    large = json.loads(found.read_text()) if found.exists() else None
+    write("outofcore.md", "\n".join(lines(measured, large)))
 
 
 if __name__ == "__main__":

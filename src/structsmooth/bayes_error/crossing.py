@@ -16,6 +16,8 @@ from structsmooth.tree import SpanningTree, minimum_spanning_tree
 N_TIE_ORDERS = 16
 # Ties are worth a warning when they decide this share of a tree's edges.
 MANY_TIES = 0.05
+# Up to this many classes, edges are counted for all pairs at once.
+FEW_CLASSES = 32
 # The design effect of fewer crossing edges than this leans on the tree's shape.
 FEW_CROSSINGS = 10
 # That of a region with one class, where no tree is built: a typical tree's.
@@ -58,14 +60,16 @@ def crossing_pairs(
     """
     one, other = coded[edges[:, 0]], coded[edges[:, 1]]
     crosses = one != other
-    low = np.minimum(one[crosses], other[crosses])
-    high = np.maximum(one[crosses], other[crosses])
+    one, other = one[crosses], other[crosses]
     base = int(coded.max()) + 1
-    numbers, which = np.unique(low * base + high, return_inverse=True)
-    counts = np.bincount(
-        which, None if weights is None else weights[crosses], minlength=len(numbers)
-    )
-    return np.column_stack(np.divmod(numbers, base)), counts
+    joined = np.minimum(one, other) * base + np.maximum(one, other)
+    pairs, which = np.arange(base * base), joined
+    if base > FEW_CLASSES:
+        pairs, which = np.unique(joined, return_inverse=True)
+    is_present = np.bincount(which, minlength=len(pairs)) > 0
+    of_edges = None if weights is None else weights[crosses]
+    counts = np.bincount(which, of_edges, minlength=len(pairs))[is_present]
+    return np.column_stack(np.divmod(pairs[is_present], base)), counts
 
 
 def crossing_matrix(

@@ -134,11 +134,11 @@ def minimum_spanning_tree(
     low, high = np.minimum(left, right), np.maximum(left, right)
     order = np.argsort(squared)
     ascending = squared[order]
-    is_tied = np.zeros(len(order) + 1, dtype=bool)
-    is_tied[1:-1] = ascending[1:] == ascending[:-1]
-    tied = np.flatnonzero(is_tied[1:] | is_tied[:-1])
-    some = order[tied]  # the rows matter only among equal lengths
-    order[tied] = some[np.lexsort((high[some], low[some], squared[some]))]
+    equals_next = ascending[1:] == ascending[:-1]
+    if equals_next.any():  # the rows matter only among equal lengths
+        tied = np.append(equals_next, False) | np.append(False, equals_next)
+        some = order[tied]
+        order[tied] = some[np.lexsort((high[some], low[some], squared[some]))]
     return SpanningTree(
         edges=np.column_stack([low[order], high[order]]),
         lengths=_lengths(ascending, exponent),
