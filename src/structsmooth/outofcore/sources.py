@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -106,7 +107,7 @@ class TableSource:
         self, spill: Spill, table: Table, n_rows: int, copy: Callable[[], Any]
     ) -> None:
         self._spill, self._table, self.n_rows = spill, table, n_rows
-        self._copy = copy
+        self._copy, self._copying = copy, threading.Lock()
         kept = spill.once(
             ENCODING,
             lambda: encoding_to_arrays(fit_encoding(table, blocks=self._blocks)),
@@ -116,8 +117,9 @@ class TableSource:
 
     def values(self, start: int, stop: int) -> NDArray[np.float64]:
         """Return some rows as they are in the table."""
-        if not self._spill.has(ROWS):
-            self._copy()
+        with self._copying:  # threads read side by side
+            if not self._spill.has(ROWS):
+                self._copy()
         return self._spill.read(ROWS, self.dtype, start, stop, len(self._table.names))
 
     def table_of(self, values: NDArray[np.float64]) -> Table:
@@ -179,12 +181,13 @@ class Rows:
     ) -> Iterator[Result]:
         """Work on rows as they are; ``check`` refuses what is not finite."""
 
-        def check_and_work(numbered: tuple[int, NDArray[Any]]) -> Result:
-            first, rows = numbered
+        def read_and_work(first: int) -> Result:
+            rows = self._read(first, self.plan.block_rows)
             return work(check_features(rows, first_row=first) if check else rows)
 
+        starts = range(0, self.n_rows, self.plan.block_rows)
         return side_by_side(
-            check_and_work, self._blocks(), self._n_jobs, share_memory=True, ahead=2
+            read_and_work, starts, self._n_jobs, share_memory=True, ahead=2
         )
 
     def reduced(self, work: Callable[[NDArray[Any]], Result]) -> Iterator[Result]:
@@ -195,33 +198,22 @@ class Rows:
         self, work: Callable[[int, NDArray[Any]], Result]
     ) -> Iterator[Result]:
         """Work on pieces of reduced rows, with the number of the first row."""
-
-        def reduce_and_work(numbered: tuple[int, NDArray[Any]]) -> Result:
-            first, piece = numbered
-            # Block by block, because a product of matrices depends on their size.
-            blocks = [self.reduction.transform(block) for block in self._cut(piece)]
-            return work(first, np.concatenate(blocks))
-
-        # A plan allows for three pieces: two are worked on while one is read.
-        n_jobs = min(2, self._n_jobs)
-        return side_by_side(
-            reduce_and_work, self._pieces(), n_jobs, share_memory=True, ahead=1
-        )
-
-    def _pieces(self) -> Iterator[tuple[int, NDArray[Any]]]:
-        for start in range(0, self.n_rows, self.plan.piece_rows):
-            stop = min(start + self.plan.piece_rows, self.n_rows)
-            yield start, self._source.read(start, stop)
-
-    def _cut(self, piece: NDArray[Any]) -> list[NDArray[Any]]:
         step = self.plan.block_rows
-        return [piece[start : start + step] for start in range(0, len(piece), step)]
 
-    def _blocks(self) -> Iterator[tuple[int, NDArray[Any]]]:
-        for first, piece in self._pieces():
-            for block in self._cut(piece):
-                yield first, block
-                first += len(block)
+        def read_and_work(first: int) -> Result:
+            piece = self._read(first, self.plan.piece_rows)
+            # Block by block, because a product of matrices depends on their size.
+            blocks = [piece[at : at + step] for at in range(0, len(piece), step)]
+            reduced = [self.reduction.transform(block) for block in blocks]
+            return work(first, np.concatenate(reduced))
+
+        # A plan allows for three pieces: two are worked on while one is written.
+        starts = range(0, self.n_rows, self.plan.piece_rows)
+        n_jobs = min(2, self._n_jobs)
+        return side_by_side(read_and_work, starts, n_jobs, share_memory=True, ahead=1)
+
+    def _read(self, first: int, count: int) -> NDArray[Any]:
+        return self._source.read(first, min(first + count, self.n_rows))
 
 
 def open_data(request: Request, spill: Spill) -> tuple[Source, Labels]:
