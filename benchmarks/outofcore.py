@@ -152,7 +152,8 @@ def lines(measured, large):
         f"of {FEATURES} float32 features, {JOBS} threads, a limit of "
         f"{LIMIT / 1e9:g} GB out of core, each fit in its own process. The ratios are "
         "relative to the mean of the two fits in memory. Disk is what is spilled and "
-        "written at most, beside the data.",
+        "written at most, beside the data."
+        + (" The fit of a hundred million rows is a run of its own." if large else ""),
         "",
         "| fit | rows | clusters | largest | wall, s | ratio | CPU, s | ratio "
         "| peak resident, GB | disk, GB |",
