@@ -69,7 +69,8 @@ class StructuralSmoother(SmootherBase):
         It may or may not have ``predict``.
     n_clusters : int or "auto", default="auto"
         "auto" is 1.5 n^(1/3), but so that a cluster has on average at least 50 rows and
-        10 for each class; above a million rows, 150 (n / 10^6)^(5/4), at most 4 096.
+        10 for each class; above a million rows, 150 (n / 10^6)^(3/2), at most n / 2 000
+        and 16 384.
     regions : {"cluster", "point"}, default="cluster"
         "cluster" gives all samples of a cluster the same strength, "point" gives every
         sample one of its own, from the labels of its nearest neighbors.

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.spatial.distance import cdist
 from sklearn.cluster import (
     DBSCAN,
     AgglomerativeClustering,
@@ -13,6 +14,7 @@ from sklearn.cluster import (
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 
+from structsmooth.cluster.assign import NearestCenter, NestedCenters
 from structsmooth.cluster.clusterers import resolve_n_clusters
 from structsmooth.cluster.kmeans import growing_kmeans
 from structsmooth.cluster.regions import fit_regions
@@ -50,11 +52,12 @@ def test_auto_leaves_small_data_enough_rows_a_cluster(n_rows, expected):
     ("n_rows", "n_classes", "expected"),
     [
         (1_000_000, 2, 150),
-        (2_000_000, 2, 357),  # 150 * 2^1.25 = 356.8
-        (11_000_000, 2, 3005),  # 150 * 11^1.25 = 3004.9
+        (2_000_000, 2, 424),  # 150 * 2^1.5 = 424.3
+        (11_000_000, 2, 5472),  # 150 * 11^1.5 = 5472.4
         (11_000_000, 5000, 220),  # ten rows per class
-        (100_000_000, 2, 4096),
-        (10**11, 2, 6962),  # 1.5 n^(1/3) again
+        (20_000_000, 2, 10_000),  # two thousand rows per cluster
+        (100_000_000, 2, 16_384),
+        (10**13, 2, 32_317),  # 1.5 n^(1/3) again
     ],
 )
 def test_auto_keeps_clusters_small_above_a_million_rows(n_rows, n_classes, expected):
@@ -143,6 +146,51 @@ def test_n_clusters_reaches_a_clusterer_of_the_users(blobs):
     assert regions.n_regions == 3
 
 
+def by_two_steps(X, large, first, centers):
+    """As documented, in plain NumPy."""
+    part = cdist(X, large).argmin(axis=1)
+    return np.array(
+        [
+            first[p] + cdist(row[np.newaxis], centers[first[p] : first[p + 1]]).argmin()
+            for p, row in zip(part, X, strict=True)
+        ]
+    )
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_nested_centers_are_compared_within_the_nearest_large_cluster(rng, n_jobs):
+    large = np.array([[-9.0, 0.0], [0.0, 0.0], [9.0, 9.0], [99.0, 0.0]])
+    first = np.array([0, 3, 4, 30, 32])  # nothing is near the last
+    centers = rng.normal(size=(32, 2)) + np.repeat(large, np.diff(first), axis=0)
+    X = 6.0 * rng.normal(size=(700, 2))
+    nested = NestedCenters(large, first, centers)
+    expected = by_two_steps(X, large, first, centers)
+    assert nested.n_clusters == 32
+    assert np.array_equal(nested.assign(X, n_jobs), expected)
+    assert np.array_equal(nested.assign(sp.csr_matrix(X), n_jobs), expected)
+    assert np.array_equal(nested.assign(X[:1]), expected[:1])
+    assert nested.assign(X[:0]).tolist() == []
+    # Of all centers another one is nearer to some of the rows.
+    assert not np.array_equal(cdist(X, centers).argmin(axis=1), expected)
+
+
+def test_many_clusters_are_nested_and_new_rows_assigned_alike(rng, monkeypatch):
+    monkeypatch.setattr("structsmooth.cluster.clusterers.MANY_CLUSTERS", 30)
+    X = rng.normal(size=(6_000, 3))
+    regions = fit_regions(
+        X, "kmeans", 40, n_classes=2, min_cluster_size=1, random_state=0, n_jobs=2
+    )
+    nested = regions.assigner
+    assert isinstance(nested, NestedCenters)
+    assert len(nested.large) == 6  # the square root of 40
+    assert regions.n_regions == nested.n_clusters == 40
+    expected = by_two_steps(X, nested.large, nested.first, nested.centers)
+    assert np.array_equal(regions.labels, expected)
+    assert np.array_equal(regions.assign(X), regions.labels)
+    few = fit_regions(X, "kmeans", 30, n_classes=2, random_state=0)
+    assert isinstance(few.assigner, NearestCenter)
+
+
 def test_of_many_rows_a_sample_is_clustered(rng, monkeypatch):
     import structsmooth.cluster.clusterers as module
 
@@ -218,7 +266,6 @@ def test_bad_min_cluster_size_is_refused(blobs):
 
 
 def test_a_cluster_without_training_rows_can_be_met_by_a_new_row():
-    from structsmooth.cluster.assign import NearestCenter
     from structsmooth.cluster.regions import _merge_small
 
     X = np.repeat([[0.0], [10.0]], 20, axis=0)

@@ -6,7 +6,7 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans, kmeans_plusplus
 
 from structsmooth.cluster import kmeans
-from structsmooth.cluster.kmeans import first_centers, growing_kmeans
+from structsmooth.cluster.kmeans import first_centers, growing_kmeans, nested_kmeans
 
 
 def far_apart(rng, n=9_000):
@@ -41,22 +41,34 @@ def test_the_means_are_weighted(rng):
     assert not np.allclose(found, growing_kmeans(X, 5, 0, None))
 
 
-@pytest.mark.parametrize(("n_clusters", "limit"), [(20, 1.01), (300, 1.02)])
-def test_it_is_as_good_as_lloyds_algorithm_on_all_rows(
-    rng, monkeypatch, n_clusters, limit
+@pytest.mark.parametrize(
+    ("n_clusters", "is_nested", "limit"), [(20, False, 1.01), (300, True, 1.1)]
+)
+def test_it_is_nearly_as_good_as_lloyds_algorithm_on_all_rows(
+    rng, n_clusters, is_nested, limit
 ):
-    """The second case in two steps."""
-    monkeypatch.setattr(kmeans, "MANY_CLUSTERS", 200)
     X = rng.normal(size=(12_000, 6)) * [3.0, 2.0, 1.5, 1.0, 1.0, 0.5]
 
-    def inertia(centers):
-        return cdist(X, centers, "sqeuclidean").min(axis=1).sum()
+    def inertia(seed):
+        if is_nested:
+            large, parts = nested_kmeans(X, n_clusters, seed, None)
+            assert len(large) == len(parts) == round(n_clusters**0.5)
+            part = cdist(X, large).argmin(axis=1)
+            within = enumerate(parts)
+        else:
+            part = np.zeros(len(X))
+            within = [(0, growing_kmeans(X, n_clusters, seed, None))]
+        total = count = 0
+        for number, centers in within:
+            count += len(centers)
+            distances = cdist(X[part == number], centers, "sqeuclidean")
+            total += distances.min(axis=1).sum()
+        assert count == n_clusters
+        return total
 
     ours, theirs = 0.0, 0.0
     for seed in range(4):
-        centers = growing_kmeans(X, n_clusters, seed, None)
-        assert len(centers) == n_clusters
-        ours += inertia(centers)
+        ours += inertia(seed)
         theirs += -KMeans(n_clusters, n_init=1, random_state=seed).fit(X).score(X)
     assert ours < limit * theirs
 
@@ -97,12 +109,21 @@ def test_large_clusters_are_divided_by_their_weight():
     assert kmeans._apportion(9, few, np.r_[1e9, 1e9, np.ones(68)]) == [2, 7]
 
 
-def test_many_clusters_of_rows_in_few_places(monkeypatch):
-    monkeypatch.setattr(kmeans, "MANY_CLUSTERS", 8)
-    X = np.repeat(np.arange(5.0)[:, np.newaxis], 1_500, axis=0)
-    found = growing_kmeans(X, 30, 0, None)
-    assert found.shape == (30, 1)
-    assert set(np.arange(5.0)) <= set(found.ravel().tolist())
+def test_many_clusters_of_rows_in_few_places():
+    X = np.repeat(np.arange(3.0)[:, np.newaxis], 2_500, axis=0)
+    large, parts = nested_kmeans(X, 30, 0, None)
+    assert len(large) == 3  # of five, because two have no rows
+    assert sum(map(len, parts)) == 30
+    assert set(np.arange(3.0)) <= set(np.concatenate(parts).ravel().tolist())
+
+
+def test_threads_do_not_change_nested_clusters(rng):
+    X = rng.normal(size=(7_000, 4))
+    large, parts = nested_kmeans(X, 50, 3, None)
+    for n_jobs in (2, 3):
+        again, others = nested_kmeans(X, 50, 3, None, n_jobs)
+        assert np.array_equal(again, large)
+        assert np.array_equal(np.concatenate(others), np.concatenate(parts))
 
 
 def test_a_center_without_rows_stays_where_it_is():

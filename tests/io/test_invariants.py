@@ -21,6 +21,7 @@ CLEAN[:2] = CLEAN[np.flatnonzero(Y[0] != Y)[:2]] + 0.01  # as if labeled wrong
 WEIGHTS = RNG.integers(0, 3, 150)
 FITS = {
     "clusters": (X, {"n_clusters": 3}, None),
+    "nested": (np.repeat(X, 40, axis=0), {"n_clusters": 8}, None),
     "mixture": (X, {"n_clusters": 3, "clusterer": "gmm"}, None),
     "points": (X, {"n_clusters": 3, "regions": "point", "shrink": True}, None),
     "suspects": (CLEAN, {"n_clusters": 3, "ignore_suspects": True}, None),
@@ -39,9 +40,12 @@ def saved(tmp_path_factory):
     fitted = {}
     for name, (features, settings, weights) in FITS.items():
         smoother = StructuralSmoother(alpha=0.2, random_state=0, **settings)
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
             warnings.simplefilter("ignore")  # repeated rows are tied
-            smoother.fit(features, Y, weights).save(folder / name)
+            if name == "nested":
+                patch.setattr("structsmooth.cluster.clusterers.MANY_CLUSTERS", 7)
+            repeated = np.repeat(Y, len(features) // len(Y))
+            smoother.fit(features, repeated, weights).save(folder / name)
         fitted[name] = folder / name, smoother
     return fitted
 
@@ -105,6 +109,14 @@ NONSENSE = [
     ("clusters", "bounds_counts", changed(lambda _: -1, 0)),
     ("clusters", "bounds_n_pairs", changed(lambda n: n + 1, 0)),
     ("clusters", "bounds_n_pairs", changed(lambda _: -1, 0)),
+    ("nested", "assigner_large", changed(lambda _: np.nan, 0, 0)),
+    ("nested", "assigner_large", lambda array: array[:-1]),
+    ("nested", "assigner_first", changed(lambda _: 1, 0)),
+    ("nested", "assigner_first", changed(lambda _: 9, -1)),
+    ("nested", "assigner_first", changed(lambda _: -1, 1)),
+    ("nested", "assigner_first", changed(lambda _: 0, 1)),
+    ("nested", "assigner_first", lambda array: array[1:]),
+    ("nested", "assigner_centers", changed(lambda _: np.inf, 0, 0)),
     ("mixture", "assigner_weights", lambda array: -array),
     ("mixture", "assigner_weights", lambda array: array * 2),
     ("mixture", "assigner_precisions_cholesky", lambda array: -array),

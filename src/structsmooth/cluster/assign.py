@@ -11,10 +11,12 @@ from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from structsmooth.cluster.nearest import nearest_point
-from structsmooth.support.groups import sum_by_group
+from structsmooth.support.groups import rows_of_groups, sum_by_group
+from structsmooth.support.parallel import side_by_side
 
 # Sparse rows are made dense this many at a time.
 DENSE_ROWS = 4096
@@ -45,6 +47,42 @@ class NearestCenter:
     def assign(self, X: Any, n_jobs: int | None = None) -> NDArray[np.int64]:
         """Return the number of the nearest center."""
         return _nearest_point(X, self.centers, n_jobs)
+
+
+@dataclass(frozen=True, eq=False)
+class NestedCenters:
+    """A row belongs to the nearest center within the large cluster nearest to it.
+
+    Large cluster number i is divided among the centers from ``first[i]`` to before
+    ``first[i + 1]``. So a row is compared with a few hundred of thousands of centers.
+    """
+
+    large: NDArray[np.float64]
+    first: NDArray[np.int64]
+    centers: NDArray[np.float64]
+
+    @property
+    def n_clusters(self) -> int:
+        """One for each center; large clusters do not count."""
+        return len(self.centers)
+
+    def assign(self, X: Any, n_jobs: int | None = None) -> NDArray[np.int64]:
+        """Return the number of the nearest center in the nearest large cluster."""
+        members = rows_of_groups(_nearest_point(X, self.large, n_jobs), len(self.large))
+        found = np.empty(X.shape[0], np.int64)
+
+        def assign_members(number: int) -> None:
+            rows = members[number]
+            start, stop = self.first[number : number + 2]
+            found[rows] = start + _nearest_point(X[rows], self.centers[start:stop])
+
+        present = [number for number, rows in enumerate(members) if len(rows)]
+        if effective_n_jobs(n_jobs) > 1:
+            list(side_by_side(assign_members, present, n_jobs, share_memory=True))
+        else:
+            for number in present:
+                assign_members(number)
+        return found
 
 
 @dataclass(frozen=True, eq=False)

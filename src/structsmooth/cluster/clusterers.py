@@ -21,9 +21,10 @@ from structsmooth.cluster.assign import (
     GaussianAssigner,
     NearestCenter,
     NearestRow,
+    NestedCenters,
     centers_of,
 )
-from structsmooth.cluster.kmeans import growing_kmeans
+from structsmooth.cluster.kmeans import growing_kmeans, nested_kmeans
 from structsmooth.errors import InvalidParameterError
 from structsmooth.support.blocks import blocks_of
 from structsmooth.support.validation import check_integer
@@ -33,9 +34,12 @@ FULL_KMEANS = 50_000
 # Up to this many, and for sparse rows, it is scikit-learn's.
 FEW_ROWS, MINI_BATCH = 5_000, 4096
 BATCH_SAMPLE, SAMPLE_PER_CLUSTER = 100_000, 128
+# More clusters than this are nested, so that a row is compared with few of them.
+MANY_CLUSTERS = 512
 # Above this many rows, clusters become smaller and not larger, because the cost of a
-# tree grows faster than its rows; but not so many that to find them would take longer.
-MANY_ROWS, MOST_CLUSTERS = 1_000_000, 4_096
+# tree grows faster than its rows: down to so many rows on average, unless there are so
+# many clusters that to find them would take longer.
+MANY_ROWS, ROWS_PER_CLUSTER, MOST_CLUSTERS = 1_000_000, 2_000, 16_384
 
 
 def resolve_n_clusters(
@@ -46,16 +50,18 @@ def resolve_n_clusters(
     ``1.5 * n^(1/3)``, but so that a cluster has on average at least 50 rows and 10
     for each class. Beside the paper's own choices: 12 000 rows 34 (32), 50 000 rows
     of 10 classes 55 (64) and of 100 classes 50 (48), 73 257 rows 63 (80), 1 000 000
-    rows 150 (128). Above a million rows it grows with ``n^(5/4)``, up to 4 096 clusters
-    of 3 400 rows on average, which then grow. A Gaussian mixture has fewer, because it
-    takes longer than the trees.
+    rows 150 (128). Above a million rows it grows with ``n^(3/2)`` until clusters have
+    2 000 rows on average (11 million rows), and stays at 16 384 clusters from 33
+    million rows on. A Gaussian mixture has fewer, because it takes longer than the
+    trees.
     """
     if not isinstance(n_clusters, str):
         return int(n_clusters)
     by_rows = round(1.5 * math.cbrt(n_rows))
     by_cost = 0
     if n_rows > MANY_ROWS and clusterer != "gmm":
-        by_cost = min(round(150 * (n_rows / MANY_ROWS) ** 1.25), MOST_CLUSTERS)
+        growing = round(150 * (n_rows / MANY_ROWS) ** 1.5)
+        by_cost = min(growing, n_rows // ROWS_PER_CLUSTER, MOST_CLUSTERS)
     by_labels = n_rows // max(50, 10 * n_classes)
     return max(1, min(max(by_rows, by_cost), by_labels))
 
@@ -133,7 +139,7 @@ def _fit_kmeans(
     random_state: Any,
     weights: NDArray[Any] | None,
     n_jobs: int | None,
-) -> NearestCenter:
+) -> NearestCenter | NestedCenters:
     rows = order_of_rows(X, weights)
     draws = kmeans_sample(X.shape[0], n_clusters, random_state)
     if draws is not None:
@@ -173,7 +179,7 @@ def kmeans_centers(
     full: bool,
     weights: NDArray[Any] | None = None,
     n_jobs: int | None = None,
-) -> NearestCenter:
+) -> NearestCenter | NestedCenters:
     """Return the centers of these rows.
 
     ``full`` is whether they are all rows: many sparse ones are taken in mini-batches
@@ -183,6 +189,10 @@ def kmeans_centers(
 
     X = X.astype(np.float64, copy=False)
     if not sp.issparse(X) and X.shape[0] > max(FEW_ROWS, 2 * n_clusters):
+        if n_clusters > MANY_CLUSTERS:
+            large, parts = nested_kmeans(X, n_clusters, random_state, weights, n_jobs)
+            first = np.cumsum([0, *map(len, parts)])
+            return NestedCenters(large, first, np.concatenate(parts))
         centers = growing_kmeans(X, n_clusters, random_state, weights, n_jobs)
         return NearestCenter(centers)
     options: dict[str, Any] = {

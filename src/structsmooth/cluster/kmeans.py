@@ -7,8 +7,8 @@ center are found by exact comparisons and their mean is summed row by row, so th
 depends on neither threads nor BLAS, once the first centers are drawn.
 
 The time grows with the square of the number of clusters, because there are more rows
-and more centers to compare them with. So many clusters are found in two steps: a few
-large ones, each of which is then divided; a few rounds for all of them end it.
+and more centers to compare them with. So many clusters are nested in a few large ones,
+each of which is divided by itself.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from structsmooth.cluster.nearest import nearest_point, round_rows
-from structsmooth.support.groups import sum_by_group
+from structsmooth.support.groups import rows_of_groups, sum_by_group
 from structsmooth.support.parallel import side_by_side
 
 # Rows of the first sample, for each cluster and at least; how many times larger the
@@ -28,8 +28,6 @@ from structsmooth.support.parallel import side_by_side
 ROWS_PER_CLUSTER, FEWEST_ROWS, GROWTH = 64, 2_000, 4
 # Rounds for each sample; it ends earlier when fewer than one row in so many moves.
 MOST_ROUNDS, FEW_MOVES = 12, 200
-# More clusters than this are found in two steps, and by so many rounds in the end.
-MANY_CLUSTERS, LAST_ROUNDS = 512, 4
 
 
 def growing_kmeans(
@@ -40,14 +38,27 @@ def growing_kmeans(
     n_jobs: int | None = None,
 ) -> NDArray[np.float64]:
     """Return the centers of the clusters."""
+    of_rows = np.ones(len(X)) if weights is None else weights.astype(np.float64)
+    return _grow(X, n_clusters, check_random_state(random_state), of_rows, n_jobs)
+
+
+def nested_kmeans(
+    X: NDArray[np.float64],
+    n_clusters: int,
+    random_state: Any,
+    weights: NDArray[Any] | None,
+    n_jobs: int | None = None,
+) -> tuple[NDArray[np.float64], list[NDArray[np.float64]]]:
+    """Return the centers of large clusters, and those that each is divided among.
+
+    There are about as many large clusters as there are small ones in each.
+    """
     random = check_random_state(random_state)
     of_rows = np.ones(len(X)) if weights is None else weights.astype(np.float64)
-    if n_clusters <= MANY_CLUSTERS:
-        return _grow(X, n_clusters, random, of_rows, n_jobs)
     large = _grow(X, round(n_clusters**0.5), random, of_rows, n_jobs)
-    nearest = nearest_point(X, large, n_jobs=n_jobs)
-    members = [np.flatnonzero(nearest == number) for number in range(len(large))]
-    members = [rows for rows in members if len(rows)]
+    members = rows_of_groups(nearest_point(X, large, n_jobs=n_jobs), len(large))
+    present = [number for number, rows in enumerate(members) if len(rows)]
+    large, members = large[present], [members[number] for number in present]
     counts = _apportion(n_clusters, members, of_rows)
     # One generator for each, so that threads do not change the result.
     seeds = random.randint(2**31 - 1, size=len(members))
@@ -58,9 +69,7 @@ def growing_kmeans(
         return _grow(X[rows], counts[number], own, of_rows[rows], 1)
 
     parts = side_by_side(divide, range(len(members)), n_jobs, share_memory=True)
-    centers = np.concatenate(list(parts))
-    _improve(X, of_rows, centers, LAST_ROUNDS, n_jobs)
-    return centers
+    return large, list(parts)
 
 
 def _apportion(

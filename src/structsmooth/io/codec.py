@@ -15,7 +15,12 @@ from structsmooth.bayes_error.bounds import BayesErrorBounds
 from structsmooth.bayes_error.points import Place, Points
 from structsmooth.bayes_error.shrinkage import shrink_bounds
 from structsmooth.bayes_error.suspects import Suspects
-from structsmooth.cluster.assign import Assigner, GaussianAssigner, NearestCenter
+from structsmooth.cluster.assign import (
+    Assigner,
+    GaussianAssigner,
+    NearestCenter,
+    NestedCenters,
+)
 from structsmooth.cluster.regions import Regions
 from structsmooth.encode.encoding import Column, TableEncoding
 from structsmooth.errors import InvalidInputError
@@ -56,7 +61,7 @@ def saved_names() -> frozenset[str]:
     """Return the names of all arrays that a saved smoother may have."""
     kinds: dict[str, tuple[Any, ...]] = {
         "reduction_": (LinearReduction,),
-        "assigner_": (NearestCenter, GaussianAssigner),
+        "assigner_": (NearestCenter, NestedCenters, GaussianAssigner),
         "bounds_": (BayesErrorBounds,),
         "points_": (Points,),
         "suspects_": (Suspects,),
@@ -207,6 +212,8 @@ def assigner_to_arrays(assigner: Assigner) -> Arrays:
 
 def assigner_from_arrays(arrays: Arrays) -> Assigner:
     """Return the assigner that `assigner_to_arrays` was given."""
+    if "assigner_large" in arrays:
+        return fields_from_arrays(NestedCenters, arrays, "assigner_")
     if "assigner_centers" in arrays:
         return fields_from_arrays(NearestCenter, arrays, "assigner_")
     return fields_from_arrays(GaussianAssigner, arrays, "assigner_")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from structsmooth.bayes_error.bounds import BayesErrorBounds
 from structsmooth.bayes_error.points import Place, Points
 from structsmooth.bayes_error.suspects import Suspects
-from structsmooth.cluster.assign import NearestCenter
+from structsmooth.cluster.assign import NearestCenter, NestedCenters
 from structsmooth.cluster.regions import Regions
 from structsmooth.encode.cells import KINDS
 from structsmooth.encode.encoding import TableEncoding
@@ -150,8 +150,15 @@ def _check_regions(regions: Regions, n_reduced: int) -> None:
     labels = regions.labels
     _require(labels.ndim == 1 and labels.size and are_indices(labels, n_regions))
     _require(np.bincount(labels, minlength=n_regions).all())
-    if isinstance(assigner, NearestCenter):
+    if isinstance(assigner, NearestCenter | NestedCenters):
         _require_numbers(assigner.centers, (n_clusters, n_reduced))
+        if isinstance(assigner, NestedCenters):
+            n_large, first = len(assigner.large), assigner.first
+            _require_numbers(assigner.large, (n_large, n_reduced))
+            _require(n_large >= 1 and first.shape == (n_large + 1,))
+            _require(are_indices(first, n_clusters + 1))
+            _require(first[0] == 0 and first[-1] == n_clusters)
+            _require((np.diff(first) > 0).all())
         return
     _require_numbers(assigner.weights, (n_clusters,), 0.0, 1.0)
     _require((assigner.weights >= 0.0).all())

@@ -17,9 +17,12 @@ def order_by_group(groups: NDArray[Any]) -> NDArray[np.int64]:
     return np.argsort(groups, kind="stable")
 
 
-def rows_of_groups(groups: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Return the row numbers of each group 0, 1, ..., in order."""
-    return np.split(order_by_group(groups), np.cumsum(np.bincount(groups))[:-1])
+def rows_of_groups(
+    groups: NDArray[np.int64], n_groups: int = 0
+) -> list[NDArray[np.int64]]:
+    """Return the row numbers of each group 0, 1, ..., in order; at least so many."""
+    sizes = np.bincount(groups, minlength=n_groups)
+    return np.split(order_by_group(groups), np.cumsum(sizes)[:-1])
 
 
 @kernel
