@@ -17,12 +17,16 @@ from numpy.typing import NDArray
 
 from structsmooth.support.jit import kernel
 from structsmooth.tree.component_search import (
+    NOBODY,
     Components,
+    Doubtful,
     Shortest,
+    find_doubtful,
+    memory_for,
     offer,
     search_components,
 )
-from structsmooth.tree.exact import F64, I32, Edges
+from structsmooth.tree.exact import F64, I32, I64, Edges
 from structsmooth.tree.neighbor_lists import ListedPoints, list_neighbors
 
 # Neighbors in a list: fewer are found sooner, more leave less to search for later.
@@ -55,36 +59,84 @@ def _join_all(
     points: ListedPoints, n_threads: int, budget: int
 ) -> tuple[Shortest, bool]:
     """Return the edges of the tree, and whether the budget sufficed for all of them."""
-    n = len(points.source)
+    n, n_places = len(points.source), len(points.tree.rows)
     components = Components(
-        number=np.arange(n, dtype=np.int32),
+        number=np.arange(n_places, dtype=np.int32),
         slot=np.zeros(n, dtype=np.int8),
         bound=np.full(n, np.inf),
         doubt=np.empty(n),
         shortest=_empty_edges(n),
     )
-    active = np.arange(n, dtype=np.int32)  # points whose lists are not used up
-    n_active = n
+    doubtful = Doubtful(
+        asking=np.empty(n, np.int64),
+        common=np.empty(len(points.tree.start), np.int32),
+    )
     edges = _empty_edges(n)
-    n_edges = 0
+    progress = np.array([n, 0, NOBODY, 0])
+    active = np.arange(n, dtype=np.int32)  # points whose lists are not used up
+    memories = [memory_for(points.tree) for _ in range(n_threads)]
     while True:
-        n_active, n_edges = join_by_lists(
-            points, components, active[:n_active], edges, n_edges
-        )
+        advance(points, components, doubtful, active, edges, progress)
+        _, n_edges, _, n_asking = progress.tolist()
         if n_edges == n - 1:
-            break
-        # The largest component is spared: the others will join it anyway.
-        spared = int(np.argmax(np.bincount(components.number)))
-        budget = search_components(points, components, spared, n_threads, budget)
+            return edges, True
+        budget = search_components(
+            points,
+            components,
+            doubtful._replace(asking=doubtful.asking[:n_asking]),
+            memories,
+            n - n_edges,
+            budget,
+        )
         if budget == 0:
             return edges, False
-        _raise_bounds(points.beyond, components, n - n_edges, spared)
-        n_edges = _join(components, n - n_edges, edges, n_edges)
-    return edges, True
 
 
 def _empty_edges(n: int) -> Shortest:
     return Shortest(np.empty(n), np.empty(n, np.int32), np.empty(n, np.int32))
+
+
+# One kernel for all that comes between two searches: each call from Python costs as
+# much as the work for a hundred points.
+@kernel
+def advance(
+    points: ListedPoints,
+    components: Components,
+    doubtful: Doubtful,
+    active: I32,
+    edges: Shortest,
+    progress: I64,
+) -> None:
+    """Add what the search has found, join by lists, and find who must search.
+
+    ``progress`` holds how many points are active, how many edges the tree has, the
+    component that is spared in the search, and how many points must search.
+    """
+    n_active, n_edges, spared, _ = progress
+    n = len(points.source)
+    if spared != NOBODY:
+        _raise_bounds(points.beyond, components, n - n_edges, spared)
+        n_edges = _join(components, n, n - n_edges, edges, n_edges)
+    n_active, n_edges = join_by_lists(
+        points, components, active[:n_active], edges, n_edges
+    )
+    progress[0], progress[1] = n_active, n_edges
+    if n_edges < n - 1:
+        # The largest component is spared: the others will join it anyway.
+        spared = _largest_component(components.number, n, n - n_edges)
+        progress[2] = spared
+        progress[3] = find_doubtful(points, components, spared, doubtful)
+
+
+@kernel
+def _largest_component(number: I32, n: int, n_components: int) -> int:
+    sizes = np.zeros(n_components, np.int32)
+    for i in range(n):
+        sizes[number[i]] += 1
+    largest = 0
+    for c in range(n_components):
+        largest = c if sizes[c] > sizes[largest] else largest
+    return largest
 
 
 @kernel
@@ -109,7 +161,7 @@ def join_by_lists(
             n_certain += components.shortest.squared[c] < components.doubt[c]
         if n_certain * FEW_CERTAIN < n_components:
             break
-        n_edges = _join(components, n_components, edges, n_edges)
+        n_edges = _join(components, n, n_components, edges, n_edges)
     return n_active, n_edges
 
 
@@ -122,36 +174,45 @@ def _take_from_lists(
     Points whose lists are used up leave ``active``; returns how many stay.
     """
     place, squared, beyond = points.place, points.squared, points.beyond
-    number, shortest = components.number, components.shortest
-    bound, doubt = components.bound, components.doubt
+    number, slots, bound = components.number, components.slot, components.bound
+    doubt, source = components.doubt, points.source
+    shortest, starts, ends = components.shortest
     k = squared.shape[1]
     for c in range(n_components):
-        shortest.squared[c] = np.inf
+        shortest[c] = np.inf
+        doubt[c] = bound[c]
     n_active = 0
     for i in active:
         own = number[i]
-        slot = components.slot[i]
+        slot = int(slots[i])
+        limit = shortest[own]
+        # Whatever comes now is longer, and nothing outside of the list can be shorter.
+        if squared[i, slot] > limit and beyond[i] > limit:
+            active[n_active] = i
+            n_active += 1
+            continue
         while slot < k and place[i, slot] >= 0 and number[place[i, slot]] == own:
             slot += 1
-        components.slot[i] = slot
+        slots[i] = slot
         if slot == k or place[i, slot] < 0:
             bound[own] = min(bound[own], beyond[i])
+            doubt[own] = min(doubt[own], beyond[i])
             continue
         active[n_active] = i
         n_active += 1
-        if squared[i, slot] <= shortest.squared[own]:
-            offer(points.source, shortest, own, i, place[i, slot], squared[i, slot])
-    for c in range(n_components):
-        doubt[c] = bound[c]
-    for i in active[:n_active]:
-        if squared[i, components.slot[i]] >= beyond[i]:
-            doubt[number[i]] = min(doubt[number[i]], beyond[i])
+        value = squared[i, slot]
+        if value >= beyond[i]:
+            doubt[own] = min(doubt[own], beyond[i])
+        if value < limit:
+            shortest[own], starts[own], ends[own] = value, i, place[i, slot]
+        elif value == limit:
+            offer(source, components.shortest, own, i, place[i, slot], value)
     return n_active
 
 
 @kernel
 def _join(
-    components: Components, n_components: int, edges: Shortest, n_edges: int
+    components: Components, n: int, n_components: int, edges: Shortest, n_edges: int
 ) -> int:
     """Add the certain edges to the tree, and give the merged components new numbers."""
     number, bound, shortest = components.number, components.bound, components.shortest
@@ -179,7 +240,7 @@ def _join(
             new = renumbered[root]
             renumbered[c] = new
             bound[new] = min(bound[new], bound[c])
-    for i in range(len(number)):
+    for i in range(n):
         number[i] = renumbered[number[i]]
     return n_edges
 

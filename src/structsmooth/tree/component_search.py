@@ -8,7 +8,7 @@ for it leaf by leaf, the nearest boxes first, and skip their own component.
 from __future__ import annotations
 
 import copy
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +16,18 @@ from numpy.typing import NDArray
 from structsmooth.support.jit import kernel
 from structsmooth.support.vectors import lowest_bit
 from structsmooth.tree.exact import F64, I32, I64, Floats, precedes, squared_distance
-from structsmooth.tree.kdtree import KDTree, box_distance, widest_leaf
-from structsmooth.tree.neighbor_lists import A_TILE, STACK, ListedPoints, in_threads
+from structsmooth.tree.kdtree import KDTree
+from structsmooth.tree.neighbor_lists import STACK, ListedPoints, in_threads
+from structsmooth.tree.rounding import ErrorBound
 from structsmooth.tree.simd import (
     PANEL,
     ROWS,
-    near_box,
+    differing,
+    panel_near_box,
     tile_below,
 )
+
+NOBODY = -1  # the component that is spared while there has been no search
 
 
 class Shortest(NamedTuple):
@@ -32,6 +36,24 @@ class Shortest(NamedTuple):
     squared: F64
     start: I32
     end: I32
+
+
+class Doubtful(NamedTuple):
+    """Who must search, and what they may leave out."""
+
+    asking: I64  # the places of those points
+    common: I32  # by node: the component of all its points, -1 if they differ
+
+
+class Memory(NamedTuple):
+    """Sixteen points that search, and memory for working."""
+
+    panel: Floats  # (1, d, 16): where they are
+    own: I32  # (16,): their components
+    limit: Floats  # (16,): squared distances must be below it
+    no_limit: Floats  # (places,): minus infinity
+    out: Floats
+    stack: I64
 
 
 class Components(NamedTuple):
@@ -64,35 +86,52 @@ def offer(
     return True
 
 
+def memory_for(tree: KDTree) -> Memory:
+    """Return memory for the searches of one thread."""
+    n_places, d = tree.rows.shape
+    kind = tree.rows.dtype
+    return Memory(
+        panel=np.empty((1, d, PANEL), kind),
+        own=np.empty(PANEL, np.int32),
+        limit=np.empty(PANEL, kind),
+        no_limit=np.full(n_places, -np.inf, kind),
+        out=np.empty(ROWS * PANEL, kind),
+        stack=np.empty(STACK, np.int64),
+    )
+
+
 def search_components(
     points: ListedPoints,
     components: Components,
-    spared: int,
-    n_threads: int,
+    doubtful: Doubtful,
+    memories: list[Memory],
+    n_components: int,
     budget: int,
 ) -> int:
     """Make the shortest edges of all components but the spared one certain.
 
-    Returns what is left of the budget, which is spent on exact distances. If that is
-    nothing, the search has been given up.
+    There is a thread for each of the memories. Returns what is left of the budget,
+    which is spent on exact distances. If that is nothing, the search has been given up.
     """
-    common = _common_components(points.tree, components.number)
-    shortest = components.shortest
-    copies = [components] + [
-        components._replace(shortest=copy.deepcopy(shortest))
-        for _ in range(n_threads - 1)
-    ]
+    shortest, n_threads = components.shortest, len(memories)
+    copies = [shortest] + [copy.deepcopy(shortest) for _ in range(n_threads - 1)]
     left = np.full(n_threads, budget // n_threads)
 
-    def search(number: int) -> None:
-        left[number] = _search_leaves(
-            points, copies[number], common, spared, number, n_threads, left[number]
+    def search(thread: int) -> None:
+        left[thread] = search_for_points(
+            points,
+            copies[thread],
+            components.number,
+            doubtful,
+            memories[thread],
+            thread,
+            n_threads,
+            left[thread],
         )
 
     in_threads(n_threads, search)
-    n_components = int(components.number.max()) + 1
     for other in copies[1:]:
-        _take_better(points.source, other.shortest, shortest, n_components)
+        _take_better(points.source, other, shortest, n_components)
     return int(left.sum()) if left.min() > 0 else 0
 
 
@@ -106,12 +145,35 @@ def _take_better(
 
 
 @kernel
-def _common_components(tree: KDTree, number: I32) -> I32:
-    """Return for each node the component of all its points, -1 if they differ."""
-    n, n_nodes = len(number), len(tree.start)
-    first_leaf = n_nodes // 2
-    common = np.empty(n_nodes, np.int32)
-    for node in range(n_nodes - 1, -1, -1):
+def find_doubtful(
+    points: ListedPoints, components: Components, spared: int, doubtful: Doubtful
+) -> int:
+    """Write which points must search, and what they may leave out.
+
+    Returns how many they are.
+    """
+    number, slots, shortest = components.number, components.slot, components.shortest
+    place, squared, beyond = points.place, points.squared, points.beyond
+    n, k = squared.shape
+    _set_common(points.tree, number, n, doubtful.common)
+    _compare_adjacent(points, number, shortest)
+    count = 0
+    for i in range(n):
+        own, slot = number[i], slots[i]
+        if own == spared or beyond[i] > shortest.squared[own]:
+            continue
+        if slot < k and place[i, slot] >= 0 and squared[i, slot] < beyond[i]:
+            continue  # the list holds the point's shortest way out
+        doubtful.asking[count] = i
+        count += 1
+    return count
+
+
+@kernel
+def _set_common(tree: KDTree, number: I32, n: int, common: I32) -> None:
+    """Set for each node the component of all its points, -1 if they differ."""
+    first_leaf = len(common) // 2
+    for node in range(len(common) - 1, -1, -1):
         if node < first_leaf:
             left, right = common[2 * node + 1], common[2 * node + 2]
             common[node] = left if left == right else -1
@@ -122,145 +184,119 @@ def _common_components(tree: KDTree, number: I32) -> I32:
             if number[i] != common[node]:
                 common[node] = -1
                 break
-    return common
 
 
 @kernel
-def _search_leaves(
+def _compare_adjacent(points: ListedPoints, number: I32, shortest: Shortest) -> None:
+    """Offer edges of adjacent places to components whose lists have none.
+
+    So no search begins without a limit.
+    """
+    for i in range(len(points.source) - 1):
+        one, other = number[i], number[i + 1]
+        if one != other and (
+            shortest.squared[one] == np.inf or shortest.squared[other] == np.inf
+        ):
+            value = squared_distance(points.X, i, i + 1)
+            if value <= shortest.squared[one]:
+                offer(points.source, shortest, one, i, i + 1, value)
+            if value <= shortest.squared[other]:
+                offer(points.source, shortest, other, i + 1, i, value)
+
+
+@kernel
+def search_for_points(
     points: ListedPoints,
-    components: Components,
-    common: I32,
-    spared: int,
+    shortest: Shortest,
+    number: I32,
+    doubtful: Doubtful,
+    memory: Memory,
     first: int,
     step: int,
     budget: int,
 ) -> int:
-    """Search for the points in doubt of the leaves number first, first + step, ...
+    """Search for points in doubt, sixteen at a time: number first, first + step, ...
 
-    Gives up when the budget is spent; returns what is left of it.
+    From the leaf of the first of them up to the root, the other child of each node is
+    searched, without their own component. Gives up when the budget is spent; returns
+    what is left of it.
     """
-    tree, number, shortest = points.tree, components.number, components.shortest
-    n, k = points.squared.shape
-    d = tree.rows.shape[1]
-    n_nodes = len(tree.start)
-    first_leaf = n_nodes // 2
-    widest = widest_leaf(tree)
-    kind = tree.rows.dtype
-    query = np.empty((widest * PANEL, d), kind)
-    query_panels = np.empty((widest, d, PANEL), kind)
-    limit = np.empty(widest * PANEL, kind)
-    asking = np.empty(widest * PANEL, np.int64)
-    low = np.empty(d, kind)
-    high = np.empty(d, kind)
-    no_limit = np.empty(PANEL, kind)  # only the limits of the queries count
-    for i in range(PANEL):
-        no_limit[i] = -np.inf
-    for i in range(widest * PANEL):
-        for feature in range(d):
-            query[i, feature] = 0.0
-    out = np.empty(ROWS * PANEL, kind)
-    stack = np.empty(STACK, np.int64)
-    gap_of = np.empty(STACK, kind)
-    safety = kind.type(1.0 - points.error.relative)
-
-    for leaf in range(first_leaf + first, n_nodes, step):
-        if common[leaf] == spared:
-            continue
+    tree, error, source, X = points.tree, points.error, points.source, points.X
+    rows, start, end, low, high = tree.rows, tree.start, tree.end, tree.low, tree.high
+    panel, own, limit, no_limit, out, stack = memory
+    asking, common = doubtful
+    first_leaf = len(start) // 2
+    for begin in range(first * PANEL, len(asking), step * PANEL):
         if budget <= 0:
             break
-        # The points of this leaf that are in doubt, and the box around them.
-        count = 0
-        shared = -2  # their component, if it is the same for all
-        for feature in range(d):
-            low[feature] = np.inf
-            high[feature] = -np.inf
-        for i in range(tree.start[leaf] * PANEL, min(tree.end[leaf] * PANEL, n)):
-            own, slot = number[i], components.slot[i]
-            if own == spared or points.beyond[i] > shortest.squared[own]:
-                continue
-            if slot < k and (
-                points.place[i, slot] >= 0
-                and points.squared[i, slot] < points.beyond[i]
-            ):
-                continue  # the list holds the point's shortest way out
-            shared = own if count == 0 or shared == own else -2
-            asking[count] = i
-            for feature in range(d):
-                value = tree.rows[i, feature]
-                query[count, feature] = value
-                query_panels[count // PANEL, feature, count % PANEL] = value
-                low[feature] = min(low[feature], value)
-                high[feature] = max(high[feature], value)
-            count += 1
-        if count == 0:
-            continue
-        for i in range(len(limit)):
-            limit[i] = -np.inf
-        largest = _set_limits(points, components, asking[:count], limit)
-        stack[0] = 0
-        gap_of[0] = 0.0
+        count = min(PANEL, len(asking) - begin)
+        shared = number[asking[begin]]
+        for lane in range(PANEL):
+            own[lane] = -1
+            for feature in range(rows.shape[1]):
+                panel[0, feature, lane] = np.nan
+        for lane in range(count):
+            i = asking[begin + lane]
+            own[lane] = number[i]
+            shared = shared if own[lane] == shared else -2
+            for feature in range(rows.shape[1]):
+                panel[0, feature, lane] = rows[i, feature]
+        _set_limits(error, shortest, own, asking[begin : begin + count], limit)
+        ancestor = 0
+        while ancestor < first_leaf:
+            left = 2 * ancestor + 1
+            is_left = asking[begin] < end[left] * PANEL
+            ancestor = left if is_left else left + 1
+        stack[0] = ancestor
         depth = 1
-        while depth > 0:
+        while True:
+            if depth == 0:
+                if ancestor == 0:
+                    break
+                stack[0] = ((ancestor - 1) ^ 1) + 1
+                depth = 1
+                ancestor = (ancestor - 1) >> 1
             depth -= 1
             node = stack[depth]
-            if gap_of[depth] * safety > largest or common[node] == shared:
+            if common[node] == shared:
+                continue
+            if panel_near_box(panel, 0, low, high, node, limit, 0) == 0:
                 continue
             if node < first_leaf:
-                # The nearer child comes first.
-                near, far = 2 * node + 1, 2 * node + 2
-                near_gap = box_distance(low, high, tree.low, tree.high, near)
-                far_gap = box_distance(low, high, tree.low, tree.high, far)
-                if far_gap < near_gap:
-                    near, far = far, near
-                    near_gap, far_gap = far_gap, near_gap
-                stack[depth], gap_of[depth] = far, far_gap
-                stack[depth + 1], gap_of[depth + 1] = near, near_gap
+                stack[depth] = 2 * node + 2
+                stack[depth + 1] = 2 * node + 1
                 depth += 2
                 continue
-            n_panels = (count + PANEL - 1) // PANEL
-            near = near_box(query_panels, 0, n_panels, tree.low, tree.high, node, limit)
-            if near == 0:
-                continue
             improved = False
-            for panel in range(tree.start[node], tree.end[node]):
-                for row in range(0, count, ROWS):
-                    if (near >> np.uint64(row)) & A_TILE == 0:
-                        continue
-                    mask = tile_below(
-                        query, row, tree.panels, panel, limit, no_limit, 0, out
-                    )
-                    while mask != 0:
-                        bit = lowest_bit(mask)
-                        mask &= mask - np.uint64(1)
-                        i, j = asking[row + bit // PANEL], panel * PANEL + bit % PANEL
-                        own = number[i]
-                        if number[j] != own:
-                            budget -= 1
-                            value = squared_distance(points.X, i, j)
-                            if value <= shortest.squared[own]:
-                                improved |= offer(
-                                    points.source, shortest, own, i, j, value
-                                )
+            for row in range(start[node] * PANEL, end[node] * PANEL, ROWS):
+                mask = tile_below(rows, row, panel, 0, no_limit, limit, 0, out)
+                if mask == 0:
+                    continue
+                mask &= differing(number, row, own, 0)
+                while mask != 0:
+                    bit = lowest_bit(mask)
+                    mask &= mask - np.uint64(1)
+                    i, j = asking[begin + bit % PANEL], row + bit // PANEL
+                    component = own[bit % PANEL]
+                    budget -= 1
+                    value = squared_distance(X, i, j)
+                    if value <= shortest.squared[component]:
+                        improved |= offer(source, shortest, component, i, j, value)
             if improved:
-                largest = _set_limits(points, components, asking[:count], limit)
+                _set_limits(error, shortest, own, asking[begin : begin + count], limit)
     return budget
 
 
 @kernel
 def _set_limits(
-    points: ListedPoints, components: Components, asking: I64, limit: Floats
-) -> Any:
+    error: ErrorBound, shortest: Shortest, own: I32, asking: I64, limit: Floats
+) -> None:
     """Set what a squared distance in the tree must be below to be worth an exact one.
 
-    Whatever is as short as the best edge, or shorter, is below. Returns the largest.
+    Whatever is as short as the best edge, or shorter, is below.
     """
-    largest = limit.dtype.type(-np.inf)
-    error = points.error
     certain = 1.0 - error.relative
-    for row in range(len(asking)):
-        i = asking[row]
-        reach = np.sqrt(components.shortest.squared[components.number[i]])
-        reach = (reach * error.scale + error.slack[i]) / certain
-        limit[row] = reach * reach / certain * 1.000001
-        largest = max(largest, limit[row])
-    return largest
+    for lane in range(len(asking)):
+        reach = np.sqrt(shortest.squared[own[lane]]) * error.scale
+        longest = (reach + error.slack[asking[lane]]) / certain
+        limit[lane] = longest * longest / certain * 1.000001

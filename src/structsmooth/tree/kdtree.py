@@ -19,6 +19,8 @@ from structsmooth.tree.simd import PANEL
 
 # A node's widest coordinate is judged by at most this many of its points.
 SPREAD_SAMPLE = 64
+# So few keys are sorted one by one.
+FEW_KEYS = 8
 
 
 class KDTree(NamedTuple):
@@ -53,37 +55,35 @@ def build_kdtree(points: Floats, leaf_panels: int, width: int = PANEL) -> KDTree
         low=np.full((n_nodes, d), np.inf, points.dtype),
         high=np.full((n_nodes, d), -np.inf, points.dtype),
     )
-    tree.rows[:n] = points
     tree.end[0] = n_panels
-    _arrange(tree, np.empty(n, points.dtype))
+    keys = np.empty((2, n), points.dtype)
+    _arrange(tree, points, keys, np.empty(n, np.int64))
     return tree
 
 
 @kernel
-def _arrange(tree: KDTree, key: Floats) -> None:
-    """Sort the points into the leaves, and set the boxes; ``key`` is for working."""
+def _arrange(tree: KDTree, points: Floats, keys: Floats, others: I64) -> None:
+    """Sort the points into the leaves, and set the boxes; the rest is for working."""
     order, rows, panels, start, end, low, high = tree
-    n, d = len(order), rows.shape[1]
+    n, d = points.shape
     n_nodes, width = len(start), panels.shape[2]
     first_leaf = n_nodes // 2
+    key, other_keys = keys[0], keys[1]
     for node in range(first_leaf):
         middle = (start[node] + end[node] + 1) >> 1
         start[2 * node + 1], end[2 * node + 1] = start[node], middle
         start[2 * node + 2], end[2 * node + 2] = middle, end[node]
         begin, stop = start[node] * width, min(end[node] * width, n)
         if middle * width < stop:
-            feature = _widest_feature(rows[begin:stop])
+            feature = _widest_feature(points, order[begin:stop])
             for i in range(begin, stop):
-                key[i] = rows[i, feature]
-            _select(
-                key[begin:stop],
-                order[begin:stop],
-                rows[begin:stop],
-                middle * width - begin,
-            )
+                key[i] = points[order[i], feature]
+            _select(key, order, begin, stop, middle * width, other_keys, others)
     for i in range(n):
         for feature in range(d):
-            panels[i // width, feature, i % width] = rows[i, feature]
+            value = points[order[i], feature]
+            rows[i, feature] = value
+            panels[i // width, feature, i % width] = value
     for node in range(n_nodes - 1, -1, -1):
         if node >= first_leaf:
             for i in range(start[node] * width, min(end[node] * width, n)):
@@ -107,13 +107,13 @@ def widest_leaf(tree: KDTree) -> int:
 
 
 @kernel
-def _widest_feature(rows: Floats) -> int:
-    step = max(1, len(rows) // SPREAD_SAMPLE)
-    widest, width = 0, rows.dtype.type(-1.0)
-    for feature in range(rows.shape[1]):
-        smallest = largest = rows[0, feature]
-        for i in range(0, len(rows), step):
-            value = rows[i, feature]
+def _widest_feature(points: Floats, some: I64) -> int:
+    step = max(1, len(some) // SPREAD_SAMPLE)
+    widest, width = 0, points.dtype.type(-1.0)
+    for feature in range(points.shape[1]):
+        smallest = largest = points[some[0], feature]
+        for i in range(0, len(some), step):
+            value = points[some[i], feature]
             smallest, largest = min(smallest, value), max(largest, value)
         if largest - smallest > width:
             widest, width = feature, largest - smallest
@@ -121,33 +121,62 @@ def _widest_feature(rows: Floats) -> int:
 
 
 @kernel
-def _select(key: Floats, order: I64, rows: Floats, k: int) -> None:
-    """Move the k smallest keys, and what belongs to them, to the front."""
-    low, high = 0, len(key) - 1
-    while low < high:
-        a, b, c = key[low], key[(low + high) >> 1], key[high]
-        pivot = max(min(a, b), min(max(a, b), c))
-        i, j = low, high
-        while i <= j:
-            while key[i] < pivot:
-                i += 1
-            while key[j] > pivot:
-                j -= 1
-            if i <= j:
-                key[i], key[j] = key[j], key[i]
-                order[i], order[j] = order[j], order[i]
-                for feature in range(rows.shape[1]):
-                    value = rows[i, feature]
-                    rows[i, feature] = rows[j, feature]
-                    rows[j, feature] = value
-                i += 1
-                j -= 1
-        if k <= j:
-            high = j
-        elif k >= i:
-            low = i
+def _select(
+    key: Floats,
+    order: I64,
+    low: int,
+    stop: int,
+    k: int,
+    other_keys: Floats,
+    others: I64,
+) -> None:
+    """Sort so far that the smallest keys come before place k, and their order alike.
+
+    Which side a key belongs to is a coin toss, which a processor cannot predict. So
+    each is written to both sides, and counted on one.
+    """
+    while stop - low > FEW_KEYS:
+        # The median of three medians of three.
+        step = (stop - low) // FEW_KEYS
+        pivot = _median(
+            _median(key[low], key[low + step], key[low + 2 * step]),
+            _median(key[low + 3 * step], key[low + 4 * step], key[low + 5 * step]),
+            _median(key[low + 6 * step], key[low + 7 * step], key[stop - 1]),
+        )
+        n_less, n_others = 0, 0
+        for i in range(low, stop):
+            value, number = key[i], order[i]
+            key[low + n_less], order[low + n_less] = value, number
+            other_keys[n_others], others[n_others] = value, number
+            is_less = value < pivot
+            n_less += is_less
+            n_others += not is_less
+        middle = low + n_less
+        for i in range(n_others):
+            key[middle + i], order[middle + i] = other_keys[i], others[i]
+        if n_less == 0:  # the pivot is the smallest: those equal to it come first
+            for i in range(low, stop):
+                if key[i] == pivot:
+                    key[i], key[middle] = key[middle], key[i]
+                    order[i], order[middle] = order[middle], order[i]
+                    middle += 1
+            if k < middle:
+                return
+        if k < middle:
+            stop = middle
         else:
-            return
+            low = middle
+    for i in range(low + 1, stop):
+        value, number, at = key[i], order[i], i
+        while at > low and key[at - 1] > value:
+            key[at], order[at] = key[at - 1], order[at - 1]
+            at -= 1
+        key[at], order[at] = value, number
+
+
+@kernel
+def _median(one: Any, two: Any, three: Any) -> Any:
+    return max(min(one, two), min(max(one, two), three))
 
 
 @kernel(fastmath={"reassoc", "contract", "nsz"})

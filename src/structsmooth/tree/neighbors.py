@@ -31,7 +31,7 @@ from structsmooth.tree.neighbor_lists import (
     ListedPoints,
     in_threads,
     list_neighbors,
-    search_pairs,
+    search_panels,
 )
 from structsmooth.tree.neighbors_gram import choose_nearest, neighbors_by_products
 from structsmooth.tree.simd import (
@@ -119,7 +119,7 @@ def _fastest_way(n: int, d: int) -> str:
     if n <= product_rows:
         ready = is_ready("prim_gram", seconds, kernel=choose_nearest)
         return "products" if ready else "brute"
-    return "lists" if is_ready("boruvka", seconds, kernel=search_pairs) else "brute"
+    return "lists" if is_ready("boruvka", seconds, kernel=search_panels) else "brute"
 
 
 def _list_all(X: NDArray[Any], indices: I64, squared: F64, n_threads: int) -> None:

@@ -27,7 +27,7 @@ from structsmooth.support.jit import kernel
 from structsmooth.tree.exact import F32, F64
 
 # Rows that the axes are estimated from, and those whose median is the center.
-SAMPLE, MEDIAN_OF = 4096, 9
+SAMPLE, MEDIAN_OF = 1024, 9
 # Numbers that are worked on at a time, so that they stay in the cache.
 BLOCK = 32_768
 # The largest coordinate becomes about 2**30, so that squares fit float32 well.

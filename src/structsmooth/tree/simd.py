@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from structsmooth.support.jit import kernel
 from structsmooth.support.vectors import (
     INT,
+    PLACES,
     add_square,
     any_of,
     bits_of,
@@ -129,7 +130,7 @@ def tile_below(
 
 
 @intrinsic
-def _panel_near_box(
+def panel_near_box(
     _typing_context: Any,
     panels: Any,
     _panel: Any,
@@ -165,22 +166,134 @@ def _panel_near_box(
         corner = b.mul(node, n_features)
         sums = zeros(b, vector, PANEL // lanes)
         start = b.gep(panels, [b.mul(panel, b.mul(n_features, INT(PANEL)))])
-        with loop(b, INT(0), n_features) as feature:
-            at = b.add(corner, feature)
-            low = splat(b, b.load(b.gep(lows, [at])), vector)
-            high = splat(b, b.load(b.gep(highs, [at])), vector)
-            for number, total in enumerate(sums):
-                place = b.add(b.mul(feature, INT(PANEL)), INT(lanes * number))
-                values = load(b, vector, b.gep(start, [place]))
-                gap = larger(b, b.fsub(low, values), b.fsub(values, high))
-                gap = larger(b, gap, zero)
-                b.store(add_square(b, b.load(total), gap), total)
+        reaches = [
+            load(b, vector, b.gep(limits, [b.add(first, INT(lanes * number))]))
+            for number in range(len(sums))
+        ]
+        mask = helpers.alloca_once_value(b, INT(0))
+        end = b.append_basic_block("end")
+        with loop(b, INT(0), n_features, step=CHUNK) as begin:
+            stop = b.add(begin, INT(CHUNK))
+            stop = b.select(b.icmp_signed("<", stop, n_features), stop, n_features)
+            with loop(b, begin, stop) as feature:
+                at = b.add(corner, feature)
+                low = splat(b, b.load(b.gep(lows, [at])), vector)
+                high = splat(b, b.load(b.gep(highs, [at])), vector)
+                for number, total in enumerate(sums):
+                    place = b.add(b.mul(feature, INT(PANEL)), INT(lanes * number))
+                    values = load(b, vector, b.gep(start, [place]))
+                    gap = larger(b, b.fsub(low, values), b.fsub(values, high))
+                    gap = larger(b, gap, zero)
+                    b.store(add_square(b, b.load(total), gap), total)
+            is_below = [
+                b.fcmp_ordered("<", b.load(total), reach)
+                for total, reach in zip(sums, reaches, strict=True)
+            ]
+            with b.if_then(b.not_(any_of(b, is_below))):
+                b.branch(end)
+        found = INT(0)
+        for number, booleans in enumerate(is_below):
+            bits = b.zext(bits_of(b, booleans), INT)
+            found = b.or_(found, b.shl(bits, INT(lanes * number)))
+        b.store(found, mask)
+        b.branch(end)
+        b.position_at_end(end)
+        return b.load(mask)
+
+    return signature, code
+
+
+@intrinsic
+def insert_nearer(
+    _typing_context: Any,
+    values: Any,
+    _row: Any,
+    _place: Any,
+    squared: Any,
+    places: Any,
+    _panel: Any,
+    nothing: Any,
+) -> Any:
+    """Enter a point into the lists of a panel wherever it is nearer than the last one.
+
+    In Python, for all sixteen lists at a time::
+
+        value = values[16 * row + lane]
+        if value < squared[panel, -1, lane]:
+            squared[panel, -1, lane], places[panel, -1, lane] = value, place
+            sort list number lane of the panel by squared[panel, :, lane]
+
+    ``nothing`` holds a 0.
+    """
+    index = types.intp
+    signature = types.void(values, index, index, squared, places, index, nothing)
+
+    def code(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
+        pointers, k = unpack(context, b, signature, arguments)
+        values, row, place, squared, places, panel, nothing = pointers
+        is_single = signature.args[0].dtype == types.float32
+        scalar = ir.FloatType() if is_single else ir.DoubleType()
+        vector = ir.VectorType(scalar, PANEL)
+        first = b.mul(panel, b.mul(k, INT(PANEL)))
+        squared, places = b.gep(squared, [first]), b.gep(places, [first])
+        # A compiler that sees values go back where they came from makes masked stores,
+        # which take very long on some processors. It does not know that this is 0.
+        hidden = b.sext(b.load(nothing), INT)
+
+        def at(array: Any, slot: Any) -> Any:
+            return b.gep(array, [b.mul(slot, INT(PANEL))])
+
+        def put(array: Any, slot: Any, value: Any) -> None:
+            store(b, value, b.gep(at(array, slot), [hidden]))
+
+        last = b.sub(k, INT(1))
+        new = load(b, vector, b.gep(values, [b.mul(row, INT(PANEL))]))
+        known = load(b, vector, at(squared, last))
+        is_nearer = b.fcmp_ordered("<", new, known)
+        put(squared, last, b.select(is_nearer, new, known))
+        number = splat(b, b.trunc(place, ir.IntType(32)), PLACES)
+        known = load(b, PLACES, at(places, last))
+        put(places, last, b.select(is_nearer, number, known))
+        end = b.append_basic_block("sorted")
+        with b.if_then(b.icmp_signed("==", last, INT(0))):
+            b.branch(end)
+        with loop(b, INT(0), last) as step:
+            slot = b.sub(last, step)
+            before = b.sub(slot, INT(1))
+            one, other = (load(b, vector, at(squared, s)) for s in (before, slot))
+            swaps = b.fcmp_ordered("<", other, one)
+            with b.if_then(b.not_(any_of(b, [swaps]))):
+                b.branch(end)
+            put(squared, before, b.select(swaps, other, one))
+            put(squared, slot, b.select(swaps, one, other))
+            one, other = (load(b, PLACES, at(places, s)) for s in (before, slot))
+            put(places, before, b.select(swaps, other, one))
+            put(places, slot, b.select(swaps, one, other))
+        b.branch(end)
+        b.position_at_end(end)
+        return context.get_dummy_value()
+
+    return signature, code
+
+
+@intrinsic
+def differing(
+    _typing_context: Any, one: Any, _row: Any, other: Any, _column: Any
+) -> Any:
+    """Return which of 4 x 16 pairs of integers differ, bit by bit as `tile_below`."""
+    signature = types.uint64(one, types.intp, other, types.intp)
+
+    def code(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
+        one, other = (
+            context.make_array(signature.args[at])(context, b, arguments[at]).data
+            for at in (0, 2)
+        )
+        values = load(b, PLACES, b.gep(other, [arguments[3]]))
         mask = INT(0)
-        for number, total in enumerate(sums):
-            place = b.add(first, INT(lanes * number))
-            limit = load(b, vector, b.gep(limits, [place]))
-            bits = bits_of(b, b.fcmp_ordered("<", b.load(total), limit))
-            mask = b.or_(mask, b.shl(b.zext(bits, INT), INT(lanes * number)))
+        for r in range(ROWS):
+            value = b.load(b.gep(one, [b.add(arguments[1], INT(r))]))
+            bits = bits_of(b, b.icmp_signed("!=", values, splat(b, value, PLACES)))
+            mask = b.or_(mask, b.shl(b.zext(bits, INT), INT(r * PANEL)))
         return mask
 
     return signature, code
@@ -203,7 +316,7 @@ def near_box(
     """
     near = np.uint64(0)
     for panel in range(first, stop):
-        bits = _panel_near_box(panels, panel, lows, highs, node, limits, panel * PANEL)
+        bits = panel_near_box(panels, panel, lows, highs, node, limits, panel * PANEL)
         near |= bits << np.uint64((panel - first) * PANEL)
     return near
 
