@@ -13,13 +13,11 @@ from structsmooth.tree.algorithms import choose_algorithm
 from structsmooth.tree.boruvka import boruvka
 from structsmooth.tree.prim import prim
 from structsmooth.tree.prim_gram import prim_gram
-from structsmooth.tree.prim_lazy import prim_lazy
 from structsmooth.tree.prim_rounded import prim_rounded
 
 ALGORITHMS = {
     "prim": prim,
     "prim_rounded": prim_rounded,
-    "prim_lazy": prim_lazy,
     "prim_gram": prim_gram,
     "boruvka": boruvka,
 }

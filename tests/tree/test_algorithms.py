@@ -17,7 +17,6 @@ from structsmooth.tree import (
     minimum_spanning_tree,
     neighbor_lists,
     prim_gram,
-    prim_lazy,
     prim_rounded,
 )
 from structsmooth.tree.algorithms import choose_algorithm, prim_seconds
@@ -148,7 +147,6 @@ def never_giving_up(build):
 
 ALGORITHMS = {
     "float32": never_giving_up(prim_rounded.prim_rounded),
-    "strips": never_giving_up(prim_lazy.prim_lazy),
     "Gram matrix": with_distinct(prim_gram.prim_gram),
     "Boruvka": with_distinct(boruvka.boruvka),
     "short lists": with_settings(1, 1, 1),
@@ -160,8 +158,8 @@ SETS_PER_CHUNK = 64
 
 
 @pytest.mark.parametrize("chunk", range(8))
-def test_4096_random_cases_give_the_tree_of_exact_prim(chunk):
-    """512 data sets, eight algorithms and settings each."""
+def test_3584_random_cases_give_the_tree_of_exact_prim(chunk):
+    """512 data sets, seven algorithms and settings each."""
     generator = np.random.default_rng(chunk)
     for number in range(SETS_PER_CHUNK):
         n = int(generator.choice([2, 3, 5, 15, 16, 17, 33, 64, 65, 130, 400, 900]))
@@ -192,7 +190,6 @@ def test_large_trees_equal_an_independent_prim(rng, n, d):
     for build in (
         boruvka.boruvka,
         prim_gram.prim_gram,
-        prim_lazy.prim_lazy,
         prim_rounded.prim_rounded,
     ):
         got, squared = as_tree(build(X))
@@ -220,11 +217,11 @@ def test_float32_is_given_up_where_it_tells_nothing_apart(
     """Otherwise every pair would be compared, once in every round."""
     used = []
 
-    def watched(X, k, n_threads, exactly=False):
+    def watched(X, exactly=False):
         used.append(exactly)
-        return neighbor_lists.list_neighbors(X, k, n_threads, exactly)
+        return neighbor_lists.place_points(X, exactly)
 
-    monkeypatch.setattr(boruvka, "list_neighbors", watched)
+    monkeypatch.setattr(boruvka, "place_points", watched)
     X = draw(rng, 2500, d, kind)
     edges, squared = exact_tree(X)
     got_edges, got_squared = with_distinct(boruvka.boruvka)(X)
@@ -233,32 +230,27 @@ def test_float32_is_given_up_where_it_tells_nothing_apart(
     assert used == expected
 
 
-ON_FLOAT32 = pytest.mark.parametrize(
-    "build", [prim_rounded.prim_rounded, prim_lazy.prim_lazy]
-)
-
-
-@ON_FLOAT32
 @pytest.mark.parametrize("kind", ["binary", "ulps apart"])
-def test_prim_on_float32_is_given_up_where_close_calls_are_the_rule(rng, kind, build):
+def test_prim_on_float32_is_given_up_where_close_calls_are_the_rule(rng, kind):
+    build = prim_rounded.prim_rounded
     X = draw(rng, 1500, 28, kind)
     X = X[np.unique(first_of_equal(X))]
     assert build(X) is None
     assert build(draw(rng, 1500, 28, "normal")) is not None
 
 
-@ON_FLOAT32
-def test_one_distant_row_does_not_make_close_calls_of_all_others(rng, build):
+def test_one_distant_row_does_not_make_close_calls_of_all_others(rng):
     X = rng.normal(size=(1000, 10))
     X[3] *= 1e6
-    got, _ = as_tree(build(X))
+    got, _ = as_tree(prim_rounded.prim_rounded(X))
     assert np.array_equal(got, exact_tree(X)[0])
 
 
-@pytest.mark.parametrize("d", [1, 2, 3, 6])
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("d", [1, 2, 3, 6, 20])
 @pytest.mark.parametrize("kind", ["normal", "rounded", "cauchy", "clumps"])
-def test_strips_that_wait_catch_up_in_time(rng, kind, d):
-    """A hundred strips in several blocks, and links of very different lengths."""
+def test_neighbors_at_very_different_distances(rng, kind, d, n_threads):
+    """Hundreds of panels, whose points have limits of very different size."""
     X = draw(rng, 7000, d, kind)
     if kind == "cauchy":
         X = rng.standard_cauchy(size=(7000, d))
@@ -267,7 +259,8 @@ def test_strips_that_wait_catch_up_in_time(rng, kind, d):
         scale = np.exp(rng.uniform(-9.0, -2.0, 300))
         X = rng.random((300, d))[group] + scale[group, np.newaxis] * X
     edges, squared = exact_tree(X)
-    got_edges, got_squared = never_giving_up(prim_lazy.prim_lazy)(X)
+    build = with_settings(boruvka.N_LISTED, 2, n_threads)
+    got_edges, got_squared = build(X)
     assert np.array_equal(got_edges, edges)
     assert np.array_equal(got_squared, squared)
 
@@ -294,7 +287,6 @@ def test_the_public_function_uses_every_algorithm(rng, monkeypatch):
         (algorithms, "prim"),
         (boruvka, "boruvka"),
         (prim_gram, "prim_gram"),
-        (prim_lazy, "prim_lazy"),
         (prim_rounded, "prim_rounded"),
     ):
         real = getattr(module, name)
@@ -304,15 +296,42 @@ def test_the_public_function_uses_every_algorithm(rng, monkeypatch):
             return _real(*arguments)
 
         monkeypatch.setattr(module, name, watched)
-    for n, d in ((100, 3), (2600, 3), (6100, 8), (300, 200), (500, 10)):
+    for n, d in ((100, 3), (3100, 3), (300, 200), (900, 10)):
         X = rng.normal(size=(n, d))
         assert np.array_equal(euclidean_mst(X).edges, exact_tree(X)[0])
-    assert used == ["prim", "prim_lazy", "boruvka", "prim_gram", "prim_rounded"]
+    assert used == ["prim", "boruvka", "prim_gram", "prim_rounded"]
+
+
+@pytest.mark.usefixtures("all_compiled")
+@pytest.mark.parametrize(
+    ("rank", "expected"),
+    [(2, ["boruvka_if_cheap"]), (12, ["boruvka_if_cheap", "prim_rounded"])],
+)
+def test_the_intrinsic_dimension_decides_where_both_may_be_fastest(
+    rng, monkeypatch, rank, expected
+):
+    """Neighbors in a plane are few leaves away; in twelve dimensions all are near."""
+    used = []
+    for module, name in (
+        (boruvka, "boruvka"),
+        (boruvka, "boruvka_if_cheap"),
+        (prim_rounded, "prim_rounded"),
+    ):
+        real = getattr(module, name)
+
+        def watched(*arguments, _real=real, _name=name):
+            used.append(_name)
+            return _real(*arguments)
+
+        monkeypatch.setattr(module, name, watched)
+    X = rng.normal(size=(4000, rank)) @ rng.normal(size=(rank, 12))
+    assert np.array_equal(euclidean_mst(X).edges, exact_tree(X)[0])
+    assert used == expected
 
 
 @pytest.mark.usefixtures("all_compiled")
 @pytest.mark.parametrize(("n", "instead"), [(1900, "prim"), (2100, "boruvka")])
-@pytest.mark.parametrize(("d", "most"), [(30, 2), (4, 1000)])
+@pytest.mark.parametrize(("d", "most"), [(30, 2), (10, 1000)])
 def test_what_is_given_up_is_done_by_another_algorithm(
     rng, monkeypatch, n, instead, d, most
 ):
@@ -335,19 +354,19 @@ def test_what_is_given_up_is_done_by_another_algorithm(
     ("n", "d", "expected"),
     [
         (1, 1, "prim"),
-        (1000, 3, "prim"),
-        (1001, 3, "prim_lazy"),
-        (20_001, 4, "boruvka"),
-        (400, 5, "prim"),
-        (1000, 6, "prim_rounded"),
-        (1001, 5, "prim_lazy"),
-        (9000, 6, "prim_lazy"),
-        (9001, 6, "boruvka"),
-        (6000, 24, "prim_rounded"),
-        (6001, 24, "boruvka"),
+        (3000, 3, "prim"),
+        (3001, 3, "boruvka"),
+        (2501, 4, "boruvka"),
+        (2200, 5, "prim"),
+        (2201, 5, "either"),
+        (10_001, 5, "boruvka"),
+        (1501, 6, "prim_rounded"),
+        (801, 24, "prim_rounded"),
+        (2501, 24, "either"),
+        (20_001, 24, "boruvka"),
         (150, 96, "prim"),
         (151, 96, "prim_rounded"),
-        (4001, 96, "boruvka"),
+        (2501, 160, "boruvka"),
         (780, 256, "prim_gram"),
         (3000, 1000, "prim_gram"),
         (10**6, 2, "boruvka"),
@@ -361,20 +380,22 @@ def test_small_work_does_not_wait_for_compilation(monkeypatch):
     monkeypatch.setattr(algorithms, "is_compiled", lambda _: False)
     monkeypatch.setattr(algorithms, "_waited", {})
     choose = algorithms._affordable_algorithm
-    assert choose(5000, 8, None) == "prim"
+    assert choose(2400, 8, None) == "prim"
     assert choose(9000, 8, None) == "prim"
-    assert choose(5000, 8, workload=10.0) == "prim_rounded"
+    assert choose(2400, 8, workload=10.0) == "prim_rounded"
     assert choose(9000, 8, workload=40.0) == "prim_rounded"  # a quarter of that
-    assert choose(9000, 8, workload=60.0) == "boruvka"
+    assert choose(9000, 8, workload=60.0) == "either"
     assert choose(9000, 200, workload=10.0) == "prim"
     assert choose(9000, 200, workload=20.0) == "boruvka"
-    assert choose(8000, 5, workload=2.0) == "prim"
-    assert choose(8000, 5, workload=5.0) == "prim_rounded"  # is compiled sooner
-    assert choose(8000, 5, workload=10.0) == "prim_lazy"
-    assert choose(30_000, 3, workload=100.0) == "prim_lazy"  # a tenth of that
-    assert choose(30_000, 3, workload=130.0) == "boruvka"
+    assert choose(8000, 4, workload=2.0) == "prim"
+    assert choose(8000, 4, workload=5.0) == "prim_rounded"  # is compiled sooner
+    assert choose(8000, 4, workload=50.0) == "boruvka"
     assert choose(10**6, 8, None) == "boruvka"
     monkeypatch.setattr(algorithms, "is_compiled", lambda _: True)
+    assert choose(9000, 8, None) == "either"
+    only = algorithms.KERNELS["boruvka"]
+    monkeypatch.setattr(algorithms, "is_compiled", lambda found: found is only)
+    monkeypatch.setattr(algorithms, "_waited", {})
     assert choose(9000, 8, None) == "boruvka"
 
 
@@ -386,10 +407,9 @@ def test_the_cost_of_prim_grows_with_rows_and_features():
 @pytest.mark.parametrize(
     ("algorithm", "n", "d", "share"),
     [
-        ("prim_rounded", 4000, 20, 1.0),
-        ("prim_lazy", 8000, 5, 1.0),
-        ("boruvka", 20_000, 20, 0.25),
-        ("boruvka", 30_000, 4, 0.1),
+        ("prim_rounded", 2400, 20, 1.0),
+        ("boruvka", 30_000, 20, 0.25),
+        ("boruvka", 30_000, 4, 0.25),
     ],
 )
 def test_small_work_that_goes_on_is_worth_a_compilation(

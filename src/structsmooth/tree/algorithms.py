@@ -17,50 +17,56 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.support.jit import is_compiled
-from structsmooth.tree import boruvka, prim_gram, prim_lazy, prim_rounded
+from structsmooth.tree import boruvka, prim_gram, prim_rounded
 from structsmooth.tree.duplicates import first_of_equal
 from structsmooth.tree.exact import Edges
 from structsmooth.tree.prim import prim
 
 # Features up to; rows up to which Prim on exact distances is fastest, up to which on
-# float32 distances, up to which over strips, up to which on inner products. Beyond,
-# neighbor lists and Boruvka.
+# float32 distances, up to which it is so or neighbor lists and Boruvka are, up to which
+# on inner products. Beyond, lists and Boruvka.
 CROSSOVERS = (
-    (4, 1000, 0, 20_000, 0),
-    (6, 400, 1000, 9000, 0),
-    (24, 400, 6000, 0, 0),
-    (40, 200, 5500, 0, 0),
-    (96, 150, 4000, 0, 0),
+    (3, 3000, 0, 0, 0),
+    (4, 2500, 0, 0, 0),
+    (5, 2200, 0, 10_000, 0),
+    (6, 1500, 2500, 10_000, 0),
+    (24, 800, 2500, 20_000, 0),
+    (40, 500, 2500, 20_000, 0),
+    (96, 150, 2500, 20_000, 0),
     (160, 100, 2500, 0, 0),
     (384, 100, 0, 0, 2500),
     (np.inf, 60, 0, 0, 3000),
 )
+# Boruvka is the faster of the two if a panel of points is compared with at most this
+# share of all others to find their neighbors.
+MOST_COMPARED = 0.25
 # Rows up to which Prim on exact distances is fastest where many of them are equal.
 TIED_ROWS = 2000
-# What stands in for Boruvka until that is compiled: features up to, the algorithm, and
-# its share of the time of Prim on exact distances.
-STAND_INS = ((6, "prim_lazy", 0.1), (160, "prim_rounded", 0.25))
+# What Prim on float32 distances takes of the time of Prim on exact ones, where it
+# stands in for Boruvka until that is compiled: up to so many features.
+STANDS_IN, SHARE = 160, 0.25
 # What compiling takes, in seconds, on a slow machine.
 COMPILE_SECONDS = {
     "prim_rounded": 3.0,
-    "prim_lazy": 8.0,
     "prim_gram": 4.0,
     "boruvka": 12.0,
 }
 KERNELS = {
     "prim_rounded": prim_rounded.grow_rounded,
-    "prim_lazy": prim_lazy.grow_lazily,
     "prim_gram": prim_gram.grow_tree,
-    "boruvka": boruvka.join_by_lists,
+    "boruvka": boruvka.advance,
 }
 # Seconds of simple work in this process that faster kernels would have saved.
 _waited: dict[str, float] = {}
 
 
 def choose_algorithm(n: int, d: int) -> str:
-    """Return the fastest algorithm for n rows of d features, all compiled."""
+    """Return the fastest algorithm for n rows of d features, all compiled.
+
+    "either" is Prim on float32 distances, or Boruvka: the data decide.
+    """
     _, *rows = next(row for row in CROSSOVERS if d <= row[0])
-    names = "prim", "prim_rounded", "prim_lazy", "prim_gram"
+    names = "prim", "prim_rounded", "either", "prim_gram"
     return next(
         (name for name, most in zip(names, rows, strict=True) if n <= most), "boruvka"
     )
@@ -96,15 +102,19 @@ def spanning_edges(X: NDArray[Any], n_threads: int, workload: float | None) -> E
 def _build(algorithm: str, X: NDArray[Any], n_threads: int) -> Edges:
     if algorithm == "prim":
         return prim(X)
-    if algorithm in ("prim_rounded", "prim_lazy"):
-        is_lazy = algorithm == "prim_lazy"
-        edges = prim_lazy.prim_lazy(X) if is_lazy else prim_rounded.prim_rounded(X)
+    if algorithm == "prim_gram":
+        return prim_gram.prim_gram(X)
+    if algorithm == "either":
+        edges = boruvka.boruvka_if_cheap(X, n_threads, MOST_COMPARED)
+        if edges is not None:
+            return edges
+        algorithm = "prim_rounded"
+    if algorithm == "prim_rounded":
+        edges = prim_rounded.prim_rounded(X)
         if edges is not None:
             return edges
         if len(X) <= TIED_ROWS or not is_ready("boruvka", prim_seconds(*X.shape)):
             return prim(X)
-    if algorithm == "prim_gram":
-        return prim_gram.prim_gram(X)
     return boruvka.boruvka(X, n_threads)
 
 
@@ -112,14 +122,12 @@ def _affordable_algorithm(n: int, d: int, workload: float | None) -> str:
     """Return the fastest algorithm, unless compiling it costs more than it saves."""
     algorithm, seconds = choose_algorithm(n, d), prim_seconds(n, d)
     workload = workload or 0.0
-    if algorithm == "boruvka" and d <= STAND_INS[-1][0]:
-        _, instead, share = next(row for row in STAND_INS if d <= row[0])
-        if is_ready("boruvka", seconds * share, workload * share):
-            return "boruvka"
-        algorithm = instead
-    if algorithm == "prim_lazy":
-        if is_ready(algorithm, seconds, workload):
-            return algorithm
+    if algorithm in ("either", "boruvka") and d <= STANDS_IN:
+        if is_ready("boruvka", seconds * SHARE, workload * SHARE):
+            either = algorithm == "either" and is_ready(
+                "prim_rounded", seconds, workload
+            )
+            return "either" if either else "boruvka"
         algorithm = "prim_rounded"
     if algorithm == "prim" or is_ready(algorithm, seconds, workload):
         return algorithm

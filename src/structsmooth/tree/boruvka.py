@@ -27,7 +27,14 @@ from structsmooth.tree.component_search import (
     search_components,
 )
 from structsmooth.tree.exact import F64, I32, I64, Edges
-from structsmooth.tree.neighbor_lists import ListedPoints, list_neighbors
+from structsmooth.tree.kdtree import KDTree
+from structsmooth.tree.neighbor_lists import (
+    ListedPoints,
+    list_neighbors,
+    place_points,
+    share_compared,
+)
+from structsmooth.tree.rounding import ErrorBound
 
 # Neighbors in a list: fewer are found sooner, more leave less to search for later.
 N_LISTED = 5
@@ -38,21 +45,40 @@ EXACT_DISTANCES = 64
 
 
 def boruvka(X: NDArray[Any], n_threads: int = 1) -> Edges:
-    """Return the edges of the tree of rows that are all different.
+    """Return the edges of the tree of rows that are all different."""
+    return _tree_of(X, *place_points(X), n_threads)
 
-    Where many distances are equal, or too close for float32, the float32 copy leaves
-    everything to exact distances, one pair at a time. Then it is better to begin again
-    with a tree of the data themselves.
+
+def boruvka_if_cheap(
+    X: NDArray[Any], n_threads: int, most_compared: float
+) -> Edges | None:
+    """Return the same, or None if lists need more than a share of all comparisons."""
+    tree, error = place_points(X)
+    if share_compared(tree, _n_listed(X)) > most_compared:
+        return None
+    return _tree_of(X, tree, error, n_threads)
+
+
+def _tree_of(X: NDArray[Any], tree: KDTree, error: ErrorBound, n_threads: int) -> Edges:
+    """Return the edges of the tree of points that have been placed in float32.
+
+    Where many distances are equal, or too close for float32, that leaves everything to
+    exact distances, one pair at a time. Then it is better to begin again with a tree of
+    the data themselves.
     """
     n = len(X)
-    n_listed = min(n - 1, N_LISTED)
-    points = list_neighbors(X, n_listed, n_threads)
+    points = list_neighbors(X, tree, error, _n_listed(X), n_threads)
     edges, is_complete = _join_all(points, n_threads, EXACT_DISTANCES * n)
     if not is_complete:
-        points = list_neighbors(X, n_listed, n_threads, exactly=True)
+        exact = place_points(X, exactly=True)
+        points = list_neighbors(X, *exact, _n_listed(X), n_threads)
         edges, _ = _join_all(points, n_threads, np.iinfo(np.int64).max)
     left, right = edges.start[: n - 1], edges.end[: n - 1]
     return points.source[left], points.source[right], edges.squared[: n - 1]
+
+
+def _n_listed(X: NDArray[Any]) -> int:
+    return min(len(X) - 1, N_LISTED)
 
 
 def _join_all(

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from structsmooth.support.jit import kernel
 from structsmooth.support.vectors import lowest_bit
 from structsmooth.tree.exact import F64, I32, I64, Floats, precedes, squared_distance
-from structsmooth.tree.kdtree import KDTree
+from structsmooth.tree.kdtree import KDTree, leaf_of
 from structsmooth.tree.neighbor_lists import STACK, ListedPoints, in_threads
 from structsmooth.tree.rounding import ErrorBound
 from structsmooth.tree.simd import (
@@ -242,11 +242,7 @@ def search_for_points(
             for feature in range(rows.shape[1]):
                 panel[0, feature, lane] = rows[i, feature]
         _set_limits(error, shortest, own, asking[begin : begin + count], limit)
-        ancestor = 0
-        while ancestor < first_leaf:
-            left = 2 * ancestor + 1
-            is_left = asking[begin] < end[left] * PANEL
-            ancestor = left if is_left else left + 1
+        ancestor = leaf_of(tree, asking[begin] // PANEL)
         stack[0] = ancestor
         depth = 1
         while True:

@@ -35,21 +35,18 @@ class KDTree(NamedTuple):
     high: Floats
 
 
-def build_kdtree(points: Floats, leaf_panels: int, width: int = PANEL) -> KDTree:
-    """Return the tree of the points, with at most ``leaf_panels`` in a leaf.
-
-    A panel holds ``width`` points.
-    """
+def build_kdtree(points: Floats, leaf_panels: int) -> KDTree:
+    """Return the tree of the points, with at most ``leaf_panels`` in a leaf."""
     n, d = points.shape
-    n_panels = (n + width - 1) // width
+    n_panels = (n + PANEL - 1) // PANEL
     depth = 0
     while (n_panels + (1 << depth) - 1) >> depth > leaf_panels:
         depth += 1
     n_nodes = (1 << (depth + 1)) - 1
     tree = KDTree(
         order=np.arange(n),
-        rows=np.full((n_panels * width, d), np.nan, points.dtype),
-        panels=np.full((n_panels, d, width), np.nan, points.dtype),
+        rows=np.full((n_panels * PANEL, d), np.nan, points.dtype),
+        panels=np.full((n_panels, d, PANEL), np.nan, points.dtype),
         start=np.zeros(n_nodes, np.int64),
         end=np.zeros(n_nodes, np.int64),
         low=np.full((n_nodes, d), np.inf, points.dtype),
@@ -66,27 +63,27 @@ def _arrange(tree: KDTree, points: Floats, keys: Floats, others: I64) -> None:
     """Sort the points into the leaves, and set the boxes; the rest is for working."""
     order, rows, panels, start, end, low, high = tree
     n, d = points.shape
-    n_nodes, width = len(start), panels.shape[2]
+    n_nodes = len(start)
     first_leaf = n_nodes // 2
     key, other_keys = keys[0], keys[1]
     for node in range(first_leaf):
         middle = (start[node] + end[node] + 1) >> 1
         start[2 * node + 1], end[2 * node + 1] = start[node], middle
         start[2 * node + 2], end[2 * node + 2] = middle, end[node]
-        begin, stop = start[node] * width, min(end[node] * width, n)
-        if middle * width < stop:
+        begin, stop = start[node] * PANEL, min(end[node] * PANEL, n)
+        if middle * PANEL < stop:
             feature = _widest_feature(points, order[begin:stop])
             for i in range(begin, stop):
                 key[i] = points[order[i], feature]
-            _select(key, order, begin, stop, middle * width, other_keys, others)
+            _select(key, order, begin, stop, middle * PANEL, other_keys, others)
     for i in range(n):
         for feature in range(d):
             value = points[order[i], feature]
             rows[i, feature] = value
-            panels[i // width, feature, i % width] = value
+            panels[i // PANEL, feature, i % PANEL] = value
     for node in range(n_nodes - 1, -1, -1):
         if node >= first_leaf:
-            for i in range(start[node] * width, min(end[node] * width, n)):
+            for i in range(start[node] * PANEL, min(end[node] * PANEL, n)):
                 for feature in range(d):
                     low[node, feature] = min(low[node, feature], rows[i, feature])
                     high[node, feature] = max(high[node, feature], rows[i, feature])
@@ -95,6 +92,15 @@ def _arrange(tree: KDTree, points: Floats, keys: Floats, others: I64) -> None:
             for feature in range(d):
                 low[node, feature] = min(low[left, feature], low[right, feature])
                 high[node, feature] = max(high[left, feature], high[right, feature])
+
+
+@kernel
+def leaf_of(tree: KDTree, panel: int) -> int:
+    """Return the leaf that holds a panel."""
+    node = 0
+    while node < len(tree.start) // 2:
+        node = 2 * node + (1 if panel < tree.end[2 * node + 1] else 2)
+    return node
 
 
 @kernel

@@ -1,8 +1,9 @@
-"""The k nearest neighbors of every point, found in float32 over pairs of leaves.
+"""The k nearest neighbors of every point, found in float32 for sixteen at a time.
 
-Each pair of leaves is compared once, for the lists of both sides. A pair is left out
-when the distance of the two boxes exceeds every limit of the lists on either side. In
-the end the lists get exact distances, and a bound on everything that is not in them.
+The lists of the sixteen points of a panel are kept side by side, and a point enters all
+of them at once. Each list has a limit of its own, and whatever is farther from all of
+the points than their limits is left out. In the end the lists get exact distances, and
+a bound on everything that is not in them.
 """
 
 from __future__ import annotations
@@ -16,10 +17,7 @@ from numpy.typing import NDArray
 
 from structsmooth.support.jit import kernel
 from structsmooth.tree.exact import F64, I32, I64, Floats, squared_distance
-from structsmooth.tree.kdtree import (
-    KDTree,
-    build_kdtree,
-)
+from structsmooth.tree.kdtree import KDTree, build_kdtree, leaf_of
 from structsmooth.tree.rounding import ErrorBound, no_rounding, round_points
 from structsmooth.tree.simd import (
     PANEL,
@@ -35,6 +33,8 @@ LEAF_PANELS = ((16, 2), (np.inf, 4))
 ROTATE_FEATURES, ROTATE_ROWS = 9, 8
 # The bits of the rows of a tile, and of the points of a panel.
 A_TILE, A_PANEL = np.uint64(2**ROWS - 1), np.uint64(2**PANEL - 1)
+# Panels that are searched for first, to see how many others they are compared with.
+PILOT = 12
 # Depth of a stack that can hold two nodes of each level.
 STACK = 128
 
@@ -59,13 +59,11 @@ class ListedPoints(NamedTuple):
     error: ErrorBound  # of distances in the tree
 
 
-def list_neighbors(
-    X: NDArray[Any], k: int, n_threads: int, exactly: bool = False
-) -> ListedPoints:
-    """Return the points with lists of their k nearest neighbors.
+def place_points(X: NDArray[Any], exactly: bool = False) -> tuple[KDTree, ErrorBound]:
+    """Return a tree of the points in float32, and how far its distances can be off.
 
-    They are found in a float32 copy, or exactly: in the data themselves, which takes
-    longer, for data whose distances the copy cannot tell apart.
+    Or exactly: of the data themselves, which takes longer to search, for data whose
+    distances float32 cannot tell apart.
     """
     n, d = X.shape
     points: Floats
@@ -76,7 +74,29 @@ def list_neighbors(
         points, error = round_points(X, rotate)
     leaf_panels = next(panels for features, panels in LEAF_PANELS if d <= features)
     tree = build_kdtree(points, leaf_panels)
-    lists = _nearest_lists(tree, k, n_threads)
+    return tree, error._replace(slack=error.slack[tree.order])
+
+
+def share_compared(tree: KDTree, k: int) -> float:
+    """Return the share of all panels that a panel must be compared with for its lists.
+
+    It depends on the intrinsic dimension, and is found by searching for a few panels.
+    """
+    n_panels = len(tree.panels)
+    step = max(1, n_panels // PILOT)
+    n_compared = search_panels(tree, *_empty_lists(tree, k), _memory(tree, k), 0, step)
+    return n_compared / (len(range(0, n_panels, step)) * n_panels)
+
+
+def list_neighbors(
+    X: NDArray[Any], tree: KDTree, error: ErrorBound, k: int, n_threads: int
+) -> ListedPoints:
+    """Return the points with lists of their k nearest neighbors."""
+    n, lists = len(X), _empty_lists(tree, k)
+    in_threads(
+        n_threads,
+        lambda number: search_panels(tree, *lists, _memory(tree, k), number, n_threads),
+    )
     source = tree.order
     listed = ListedPoints(
         X=X[source],
@@ -85,7 +105,7 @@ def list_neighbors(
         place=lists.place,
         squared=np.full((n, k), np.inf),
         beyond=np.empty(n),
-        error=error._replace(slack=error.slack[source]),
+        error=error,
     )
     cuts = [n * number // n_threads for number in range(n_threads + 1)]
     in_threads(
@@ -95,27 +115,26 @@ def list_neighbors(
     return listed
 
 
-def _nearest_lists(tree: KDTree, k: int, n_threads: int) -> Lists:
+def _empty_lists(tree: KDTree, k: int) -> Lists:
     n_places, kind = len(tree.rows), tree.rows.dtype
-    lists = Lists(
+    return Lists(
         squared=np.empty((n_places, k), kind),
         place=np.empty((n_places, k), np.int32),
         limit=np.empty(n_places, kind),
     )
 
-    def search(number: int) -> None:
-        squared = np.empty((1, k, PANEL), kind)
-        place = np.empty((1, k, PANEL), np.int32)
-        out = np.empty(ROWS * PANEL, kind)
-        no_limit = np.full(len(tree.rows), -np.inf, kind)
-        found = squared, squared.ravel(), place, out, no_limit, np.zeros(1, np.int32)
-        search_panels(tree, *lists, found, number, n_threads)
 
-    in_threads(n_threads, search)
-    return lists
+def _memory(tree: KDTree, k: int) -> tuple[NDArray[Any], ...]:
+    """Return memory for a search: the lists of a panel, and what tiles need."""
+    kind = tree.rows.dtype
+    squared = np.empty((1, k, PANEL), kind)
+    place = np.empty((1, k, PANEL), np.int32)
+    no_limit = np.full(len(tree.rows), -np.inf, kind)
+    out, nothing = np.empty(ROWS * PANEL, kind), np.zeros(1, np.int32)
+    return squared, squared.ravel(), place, no_limit, out, nothing
 
 
-def in_threads(n_threads: int, part: Callable[[int], None]) -> None:
+def in_threads(n_threads: int, part: Callable[[int], Any]) -> None:
     """Do parts 0 to n_threads - 1 of some work, each in a thread of its own."""
     if n_threads == 1:
         part(0)
@@ -131,75 +150,69 @@ def search_panels(
     all_squared: Floats,
     all_places: I32,
     limit: Floats,
-    found: Any,
+    memory: Any,
     first: int,
     step: int,
-) -> None:
-    """Fill the lists of the panels of the leaves number first, first + step, ...
+) -> int:
+    """Fill the lists of the panels number first, first + step, ...
 
-    From a leaf up to the root, the other child of each node is searched. A node is left
-    out unless some point is nearer to its box than the last one in its list. That the
-    distance to a box is rounded is allowed for in the bound on what is not in a list.
+    From a panel's leaf up to the root, the other child of each node is searched. A node
+    is left out unless some point is nearer to its box than the last one in its list.
+    That the distance to a box is rounded is allowed for in the bound on what is not in
+    a list. Returns how many panels were compared with each other.
     """
-    rows, panels, start, end, low, high = (
-        tree.rows,
-        tree.panels,
-        tree.start,
-        tree.end,
-        tree.low,
-        tree.high,
-    )
-    squared, flat, place, out, no_limit, nothing = found
+    rows, panels, start, end = tree.rows, tree.panels, tree.start, tree.end
+    low, high = tree.low, tree.high
+    squared, flat, place, no_limit, out, nothing = memory
     n, k = len(tree.order), squared.shape[1]
-    n_nodes = len(start)
-    first_leaf = n_nodes // 2
+    first_leaf = len(start) // 2
     last = (k - 1) * PANEL
     stack = np.empty(STACK, np.int64)
     infinity = no_limit.dtype.type(np.inf)
-    for leaf in range(first_leaf + first, n_nodes, step):
-        for panel in range(start[leaf], end[leaf]):
-            for slot in range(k):
-                for lane in range(PANEL):
-                    squared[0, slot, lane] = infinity
-                    place[0, slot, lane] = -1
-            ancestor = leaf
-            stack[0] = leaf
-            depth = 1
-            while True:
-                if depth == 0:
-                    if ancestor == 0:
-                        break
-                    stack[0] = ((ancestor - 1) ^ 1) + 1
-                    depth = 1
-                    ancestor = (ancestor - 1) >> 1
-                depth -= 1
-                node = stack[depth]
-                if panel_near_box(panels, panel, low, high, node, flat, last) == 0:
+    n_compared = 0
+    for panel in range(first, panels.shape[0], step):
+        for slot in range(k):
+            for lane in range(PANEL):
+                squared[0, slot, lane] = infinity
+                place[0, slot, lane] = -1
+        ancestor = leaf_of(tree, panel)
+        stack[0] = ancestor
+        depth = 1
+        while True:
+            if depth == 0:
+                if ancestor == 0:
+                    break
+                stack[0] = ((ancestor - 1) ^ 1) + 1
+                depth = 1
+                ancestor = (ancestor - 1) >> 1
+            depth -= 1
+            node = stack[depth]
+            if panel_near_box(panels, panel, low, high, node, flat, last) == 0:
+                continue
+            if node < first_leaf:
+                stack[depth] = 2 * node + 2
+                stack[depth + 1] = 2 * node + 1
+                depth += 2
+                continue
+            n_compared += end[node] - start[node]
+            for row in range(start[node] * PANEL, end[node] * PANEL, ROWS):
+                mask = tile_below(rows, row, panels, panel, no_limit, flat, last, out)
+                if mask == 0:
                     continue
-                if node < first_leaf:
-                    stack[depth] = 2 * node + 2
-                    stack[depth + 1] = 2 * node + 1
-                    depth += 2
-                    continue
-                for row in range(start[node] * PANEL, end[node] * PANEL, ROWS):
-                    mask = tile_below(
-                        rows, row, panels, panel, no_limit, flat, last, out
-                    )
-                    if mask == 0:
-                        continue
-                    lane = row - panel * PANEL
-                    if 0 <= lane < PANEL:  # no point is its own neighbor
-                        for r in range(ROWS):
-                            out[r * PANEL + lane + r] = infinity
+                lane = row - panel * PANEL
+                if 0 <= lane < PANEL:  # no point is its own neighbor
                     for r in range(ROWS):
-                        if (mask >> np.uint64(r * PANEL)) & A_PANEL != 0:
-                            insert_nearer(out, r, row + r, squared, place, 0, nothing)
-            for i in range(panel * PANEL, min((panel + 1) * PANEL, n)):
-                lane = i - panel * PANEL
-                for slot in range(k):
-                    all_squared[i, slot] = squared[0, slot, lane]
-                    all_places[i, slot] = place[0, slot, lane]
-                limit[i] = squared[0, k - 1, lane]
+                        out[r * PANEL + lane + r] = infinity
+                for r in range(ROWS):
+                    if (mask >> np.uint64(r * PANEL)) & A_PANEL != 0:
+                        insert_nearer(out, r, row + r, squared, place, 0, nothing)
+        for i in range(panel * PANEL, min((panel + 1) * PANEL, n)):
+            lane = i - panel * PANEL
+            for slot in range(k):
+                all_squared[i, slot] = squared[0, slot, lane]
+                all_places[i, slot] = place[0, slot, lane]
+            limit[i] = squared[0, k - 1, lane]
+    return n_compared
 
 
 @kernel

@@ -31,6 +31,7 @@ from structsmooth.tree.neighbor_lists import (
     ListedPoints,
     in_threads,
     list_neighbors,
+    place_points,
     search_panels,
 )
 from structsmooth.tree.neighbors_gram import choose_nearest, neighbors_by_products
@@ -125,7 +126,7 @@ def _fastest_way(n: int, d: int) -> str:
 def _list_all(X: NDArray[Any], indices: I64, squared: F64, n_threads: int) -> None:
     """Fill in the neighbors from lists, and search again where these leave doubt."""
     n, k = indices.shape
-    points = list_neighbors(X, min(n - 1, k + SPARE), n_threads)
+    points = list_neighbors(X, *place_points(X), min(n - 1, k + SPARE), n_threads)
     is_certain = points.squared[:, k - 1] < points.beyond
     if points.squared.shape[1] < n - 1 and not is_certain.all():
         limit = _limits(points, k, is_certain)

@@ -299,28 +299,6 @@ def differing(
     return signature, code
 
 
-@kernel
-def near_box(
-    panels: NDArray[Any],
-    first: int,
-    stop: int,
-    lows: NDArray[Any],
-    highs: NDArray[Any],
-    node: int,
-    limits: NDArray[Any],
-) -> Any:
-    """Return which points of up to four panels are nearer to a box than their limits.
-
-    The panels are ``first`` to ``stop``, and 16 limits belong to each. Bit c of the
-    uint64 result stands for the point number c.
-    """
-    near = np.uint64(0)
-    for panel in range(first, stop):
-        bits = panel_near_box(panels, panel, lows, highs, node, limits, panel * PANEL)
-        near |= bits << np.uint64((panel - first) * PANEL)
-    return near
-
-
 @intrinsic
 def _square_strip(
     _typing_context: Any, strips: Any, _strip: Any, point: Any, out: Any
