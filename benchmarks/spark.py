@@ -62,6 +62,8 @@ spark = (
     SparkSession.builder.master(f"local-cluster[{workers},1,1024]")
     .config("spark.driver.memory", heap)
     .config("spark.executor.memory", heap)
+    # Ten parts of five million rows, not five, which two workers cannot share evenly.
+    .config("spark.sql.files.maxPartitionBytes", "64m")
     .config("spark.ui.enabled", "false")
     .config("spark.ui.showConsoleProgress", "false")
     .getOrCreate()

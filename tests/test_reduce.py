@@ -8,7 +8,7 @@ from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.preprocessing import StandardScaler
 
 from structsmooth.errors import FeatureScaleWarning, InvalidInputError
-from structsmooth.reduce import fit_reduction
+from structsmooth.reduce import _mean_and_scatter, fit_reduction
 
 
 def spectrum(generator, n_rows, deviations):
@@ -120,3 +120,20 @@ def test_bad_settings_are_refused(rng, reducer, n_components, message):
 def test_constant_features_are_refused(reducer):
     with pytest.raises(InvalidInputError, match="constant in every feature"):
         fit_reduction(np.full((8, 3), 0.1), reducer)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e7])
+def test_mean_and_scatter_in_one_pass_lose_no_digits(rng, offset):
+    """Sorted rows, so that the first block is far from the mean of all."""
+    X = np.sort(rng.normal(size=(6000, 40)), axis=0) * np.geomspace(1e-3, 1e3, 40)
+    X += offset
+    blocks = (X[start : start + 500].copy() for start in range(0, len(X), 500))
+    mean, scatter = _mean_and_scatter(blocks)
+    exact = X.astype(np.longdouble)
+    expected = exact.mean(axis=0)
+    centered = exact - expected
+    np.testing.assert_allclose(mean, expected.astype(float), rtol=1e-14, atol=1e-12)
+    products = (centered.T @ centered).astype(float)
+    size = np.sqrt(np.outer(np.diag(products), np.diag(products)))
+    assert np.abs(scatter - products).max() > 0.0  # float64 has rounded
+    assert (np.abs(scatter - products) / size).max() < 1e-11

@@ -7,6 +7,7 @@ differ only in how their `Moments` are computed.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -273,8 +274,14 @@ class _ArrayMoments:
         self, X: Any, random_state: Any, weights: NDArray[Any] | None = None
     ) -> None:
         self._X, self._random_state, self._weights = X, random_state, weights
-        self.n_rows = X.shape[0]
+        self.n_rows, n_features = X.shape
         self.low, self.high = X.min(axis=0), X.max(axis=0)
+        self._scatter: NDArray[np.float64] | None = None
+        # Where all components will be asked for anyway.
+        is_plain = not sp.issparse(X) and weights is None
+        self._scatters_at_once = (
+            is_plain and KEEP_FEATURES < n_features <= FULL_SPECTRUM
+        )
         if sp.issparse(X):
             self.low, self.high = (
                 self.low.toarray().ravel(),
@@ -285,6 +292,11 @@ class _ArrayMoments:
         self, exponent: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         scaled = LinearReduction(exponent=exponent).transform
+        if self._scatters_at_once:
+            mean, self._scatter = _mean_and_scatter(
+                map(scaled, float64_blocks(self._X))
+            )
+            return mean, np.diag(self._scatter) / self.n_rows
         if not sp.issparse(self._X) and self._weights is None:
             # In the order in which data out of core are summed.
             mean = running_sum(map(scaled, float64_blocks(self._X))) / self.n_rows
@@ -306,6 +318,9 @@ class _ArrayMoments:
         from sklearn.decomposition import PCA  # slow to load
 
         X, d = self._X, self._X.shape[1]
+        if self._scatter is not None:
+            scale = np.ones(d) if standardize.scale is None else standardize.scale
+            return leading_components(self._scatter / np.outer(scale, scale), most)
         if not sp.issparse(X) and self._weights is None and d <= FULL_SPECTRUM:
             scatter = np.zeros((d, d))
             for part in blocks_of(X):
@@ -323,6 +338,28 @@ class _ArrayMoments:
             solver = "randomized"
         pca = PCA(most, svd_solver=solver, random_state=self._random_state).fit(X)
         return pca.components_, pca.explained_variance_ratio_
+
+
+def _mean_and_scatter(
+    blocks: Iterable[NDArray[np.float64]],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the mean row, and the sum of the products of the rows' deviations from it.
+
+    In one pass: deviations from the mean of the first block lose few digits.
+    """
+    shift: Any = None
+    n_rows = 0
+    for block in blocks:
+        if shift is None:
+            shift = block.mean(axis=0)
+            total, scatter = np.zeros(len(shift)), np.zeros((len(shift), len(shift)))
+        block -= shift
+        n_rows += len(block)
+        total += block.sum(axis=0)
+        scatter += block.T @ block
+    rest = total / n_rows
+    scatter -= n_rows * np.outer(rest, rest)
+    return shift + rest, scatter
 
 
 def leading_components(
