@@ -112,6 +112,13 @@ def any_of(b: Any, booleans: list[Any]) -> Any:
     return b.icmp_unsigned("!=", bits, bits.type(0))
 
 
+def reduce_to(b: Any, how: str, vector: Any) -> Any:
+    """Return the least or the largest integer of a vector."""
+    kind = ir.FunctionType(ir.IntType(32), [vector.type])
+    name = f"llvm.vector.reduce.{how}.v{vector.type.count}i32"
+    return b.call(helpers.get_or_insert_function(b.module, kind, name), [vector])
+
+
 def largest_of(b: Any, vector: Any) -> Any:
     """Return the largest number of a vector, half and half."""
     while vector.type.count > 1:

@@ -15,16 +15,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.support.jit import kernel
-from structsmooth.support.vectors import lowest_bit
-from structsmooth.tree.exact import F32, I32, I64, Edges, precedes, squared_distance
+from structsmooth.tree.exact import (
+    F32,
+    F64,
+    I32,
+    I64,
+    Edges,
+    precedes,
+    squared_distance,
+)
+from structsmooth.tree.prim import last_up_to
 from structsmooth.tree.prim_gram import TRADE
 from structsmooth.tree.rounding import round_points
-from structsmooth.tree.simd_strips import LONG_STRIP, strip_near
+from structsmooth.tree.simd_strips import LONG_STRIP, approach_strip, lower_strip
 
 # Close calls for each point before float32 is given up.
 CLOSE_CALLS = 8
-_INFINITY = np.float32(np.inf).view(np.int32)
-_ZERO, _ONE, _MORE = np.float32(0.0), np.float32(1.0), np.float32(1.0 + 1e-6)
+# Squared lengths where there is no link yet, and where there is no open point.
+NO_LINK, NO_POINT = np.float32(1e38), np.float32(-1e38)
+# What `approach_strip` returns if there are close calls.
+CLOSE = 2
+_ZERO = np.float32(0.0)
 
 
 class Open(NamedTuple):
@@ -32,12 +43,20 @@ class Open(NamedTuple):
 
     strips: F32  # (strips, d, 64): coordinates, NaN where there is no point
     row: I64  # which row of the input is at each place
-    margin: F32  # twice the absolute error of a squared length
     squared: F32  # squared length of the link in the float32 copy
-    to: I64  # the row of the tree at its other end, -1 if there is no link yet
-    floor: I32  # the true squared length is not below this, given as bits,
-    reach: F32  # and that of a link that exceeds this is not below the true one
-    lowest: I32  # (strips,): the bits of the smallest floor of each strip
+    to: I32  # the row of the tree at its other end
+    margin: F32  # twice the absolute error of a squared length
+    # (strips,): the bits of what the true length of no link of a strip is below
+    lowest: I32
+
+
+class Memory(NamedTuple):
+    """Memory for working."""
+
+    point: F32  # (d,)
+    fresh: F32  # (64,)
+    floors: I32  # (64,)
+    nothing: I32  # (1,): zero
 
 
 def prim_rounded(X: NDArray[Any]) -> Edges | None:
@@ -55,30 +74,36 @@ def prim_rounded(X: NDArray[Any]) -> Edges | None:
     # A hundredth more, for the rounding of the comparisons themselves.
     margin = np.zeros(n_places, np.float32)
     margin[:n] = 1.01 * 2.0 * error.slack**2 * (1.0 + 1.0 / TRADE)
-    reach = np.full(n_places, np.inf, np.float32)
-    reach[n:] = -np.inf
+    squared = np.full(n_places, NO_POINT)
+    squared[:n] = NO_LINK
     left = Open(
         strips=np.ascontiguousarray(strips),
         row=np.arange(n_places),
+        squared=squared,
+        to=np.zeros(n_places, np.int32),
         margin=margin,
-        squared=np.full(n_places, np.inf, np.float32),
-        to=np.full(n_places, -1),
-        floor=np.full(n_places, _INFINITY, np.int32),
-        reach=reach,
-        lowest=np.full(n_strips, _INFINITY, np.int32),
+        lowest=np.full(n_strips, np.float32(np.inf).view(np.int32), np.int32),
+    )
+    memory = Memory(
+        point=np.empty(d, np.float32),
+        fresh=np.empty(LONG_STRIP, np.float32),
+        floors=np.empty(LONG_STRIP, np.int32),
+        nothing=np.zeros(1, np.int32),
+    )
+    rho = 1.01 * (4.0 * error.relative + TRADE)
+    factors = np.array(
+        [rho, 1.0 + rho, (1.0 + 2e-6) / (1.0 - rho), 1.0 - rho], np.float32
     )
     edges = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1)
-    rho = np.float32(1.01 * (4.0 * error.relative + TRADE))
-    return edges if grow_rounded(X, left, rho, edges, CLOSE_CALLS * n) else None
+    exact = X.astype(np.float64, copy=False)  # so that one type is compiled
+    if grow_rounded(exact, left, factors, memory, edges, CLOSE_CALLS * n):
+        return edges
+    return None
 
 
 @kernel
 def grow_rounded(
-    X: NDArray[Any],
-    left: Open,
-    rho: np.float32,
-    edges: Edges,
-    budget: int,
+    X: F64, left: Open, factors: F32, memory: Memory, edges: Edges, budget: int
 ) -> bool:
     """Grow the tree from the first row; return whether the budget sufficed.
 
@@ -87,11 +112,9 @@ def grow_rounded(
     """
     n, n_features = X.shape
     starts, ends, lengths = edges
-    strips, row_of, margin = left.strips, left.row, left.margin
-    squared, to, floor = left.squared, left.to, left.floor
-    reach, lowest = left.reach, left.lowest
-    point = np.empty(n_features, np.float32)
-    fresh = np.empty(LONG_STRIP, np.float32)
+    strips, row_of, squared, to, margin, lowest = left
+    point, fresh, floors, nothing = memory
+    wider, over = factors[1], factors[2]
     chosen = 0
     n_open = n
     for step in range(n - 1):
@@ -106,81 +129,108 @@ def grow_rounded(
             strips[last_strip, feature, last_lane] = np.nan
         row_of[chosen], to[chosen] = row_of[n_open], to[n_open]
         margin[chosen], squared[chosen] = margin[n_open], squared[n_open]
-        floor[chosen], reach[chosen] = floor[n_open], reach[n_open]
-        floor[n_open], reach[n_open] = _INFINITY, -np.inf
-        lowest[strip] = _smallest(floor, strip)
-        lowest[last_strip] = _smallest(floor, last_strip)
+        squared[n_open] = NO_POINT
+        lower_strip(squared, strip, factors, margin, floors, lowest)
+        lower_strip(squared, last_strip, factors, margin, floors, lowest)
 
         n_strips = (n_open + LONG_STRIP - 1) // LONG_STRIP
-        least, nearest_strip = _INFINITY, 0
+        least, nearest = lowest[0], 0
         for strip in range(n_strips):
-            near = strip_near(strips, strip, point, reach, fresh)
-            while near != 0:
-                lane = lowest_bit(near)
-                near &= near - np.uint64(1)
-                at = strip * LONG_STRIP + lane
-                old, new = squared[at], fresh[lane]
-                if to[at] >= 0 and abs(old - new) <= rho * (old + new) + margin[at]:
-                    budget -= 1
-                    old_length = squared_distance(X, row_of[at], to[at])
-                    length = squared_distance(X, row_of[at], row)
-                    # Edges that share a point compare by their other ends if equally
-                    # long.
-                    if length > old_length or (length == old_length and row > to[at]):
-                        continue
-                elif new > old:
-                    continue
-                squared[at], to[at] = new, row
-                floor[at] = _bits(max(new * (_ONE - rho) - margin[at], _ZERO))
-                reach[at] = (new * (_ONE + rho) + margin[at]) / (_ONE - rho) * _MORE
-                if new <= old:
-                    lowest[strip] = min(lowest[strip], floor[at])
-                else:  # shorter by the exact distances only
-                    lowest[strip] = _smallest(floor, strip)
-            if lowest[strip] < least:
-                least, nearest_strip = lowest[strip], strip
+            change = approach_strip(
+                strips,
+                strip,
+                point,
+                np.int32(row),
+                squared,
+                to,
+                factors,
+                margin,
+                fresh,
+                lowest,
+                nothing,
+            )
+            if change == CLOSE:
+                budget -= _settle(
+                    X, row_of, squared, to, margin, strip, row, factors[0], fresh
+                )
+                lower_strip(squared, strip, factors, margin, floors, lowest)
+            if strip == 0 or lowest[strip] < least:
+                least, nearest = lowest[strip], strip
         if budget < 0:
             return False
-        for at in range(nearest_strip * LONG_STRIP, (nearest_strip + 1) * LONG_STRIP):
-            chosen = at if floor[at] == least else chosen
+        lower_strip(squared, nearest, factors, margin, floors, lowest)
+        chosen = nearest * LONG_STRIP + last_up_to(floors, least)[0]
         # Whatever may be shorter than this link has a lower floor than its reach.
-        most = _bits(reach[chosen])
-        count = 0
-        for strip in range(n_strips):
-            if lowest[strip] <= most:
-                for at in range(strip * LONG_STRIP, (strip + 1) * LONG_STRIP):
-                    count += floor[at] <= most
-        if count > 1:
-            budget -= count
-            chosen = _first_in_order(X, floor, row_of, to, chosen, most)
+        reach = (squared[chosen] * wider + margin[chosen]) * over
+        most = np.float32(reach).view(np.int32)
+        count = last_up_to(floors, most)[1] + last_up_to(lowest[:n_strips], most)[1]
+        if count > 2:  # not only the chosen one, and its strip
+            row = row_of[chosen]
+            length = squared_distance(X, row, to[chosen])
+            for strip in range(n_strips):
+                if lowest[strip] <= most:
+                    lower_strip(squared, strip, factors, margin, floors, lowest)
+                    chosen, length, count = _first_in_order(
+                        X, floors, row_of, to, strip, most, chosen, length
+                    )
+                    budget -= count
         starts[step], ends[step] = row_of[chosen], to[chosen]
         lengths[step] = squared_distance(X, row_of[chosen], to[chosen])
     return True
 
 
+# Arrays one by one: to pass all of them in a tuple would cost more than the work.
 @kernel
-def _bits(number: Any) -> Any:
-    """Return the bits; those of numbers of at least 0 are in the same order."""
-    return np.float32(number).view(np.int32)
-
-
-@kernel
-def _smallest(floor: I32, strip: int) -> Any:
-    smallest = floor[strip * LONG_STRIP]
-    for at in range(strip * LONG_STRIP, (strip + 1) * LONG_STRIP):
-        smallest = min(smallest, floor[at])
-    return smallest
+def _settle(
+    X: F64,
+    row_of: I64,
+    squared: F32,
+    to: I32,
+    margin: F32,
+    strip: int,
+    row: int,
+    rho: np.float32,
+    fresh: F32,
+) -> int:
+    """Decide the close calls of a strip by exact distances; return how many."""
+    count = 0
+    for lane in range(LONG_STRIP):
+        at = strip * LONG_STRIP + lane
+        old, new = squared[at], fresh[lane]
+        doubt = rho * (old + new) + margin[at]
+        if old < _ZERO or to[at] == row or not abs(old - new) <= doubt:
+            continue
+        count += 1
+        length = squared_distance(X, row_of[at], row)
+        old_length = squared_distance(X, row_of[at], to[at])
+        # Edges that share a point compare by their other ends if equally long.
+        if length < old_length or (length == old_length and row < to[at]):
+            squared[at], to[at] = new, row
+    return count
 
 
 @kernel
 def _first_in_order(
-    X: NDArray[Any], floor: I32, row: I64, to: I64, chosen: int, most: np.int32
-) -> int:
-    """Return the place whose link comes first, of all that may be the shortest."""
-    length = squared_distance(X, row[chosen], to[chosen])
-    for at in range(len(floor)):
-        if floor[at] <= most:
-            own = squared_distance(X, row[at], to[at])
-            if precedes(own, row[at], to[at], length, row[chosen], to[chosen]):
+    X: F64,
+    floors: I32,
+    row_of: I64,
+    to: I32,
+    strip: int,
+    most: np.int32,
+    chosen: int,
+    length: float,
+) -> tuple[int, float, int]:
+    """Return the place whose link comes first, and its length.
+
+    Of those in a strip that may be the shortest, and the one that is chosen so far. And
+    how many there are in the strip.
+    """
+    count = 0
+    for lane in range(LONG_STRIP):
+        at = strip * LONG_STRIP + lane
+        if floors[lane] <= most:
+            count += 1
+            own = squared_distance(X, row_of[at], to[at])
+            if precedes(own, row_of[at], to[at], length, row_of[chosen], to[chosen]):
                 chosen, length = at, own
-    return chosen
+    return chosen, length, count
