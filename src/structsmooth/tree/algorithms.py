@@ -26,20 +26,19 @@ from structsmooth.tree.prim import prim
 # float32 distances, up to which it is so or neighbor lists and Boruvka are, up to which
 # on inner products. Beyond, lists and Boruvka.
 CROSSOVERS = (
-    (3, 3000, 0, 0, 0),
-    (4, 2500, 0, 0, 0),
-    (5, 2200, 0, 10_000, 0),
-    (6, 1500, 2500, 10_000, 0),
-    (24, 800, 2500, 20_000, 0),
-    (40, 500, 2500, 20_000, 0),
-    (96, 150, 2500, 20_000, 0),
-    (160, 100, 2500, 0, 0),
+    (3, 1200, 2700, 0, 0),
+    (4, 1200, 3500, 0, 0),
+    (6, 900, 3000, 10_000, 0),
+    (24, 600, 2500, 16_000, 0),
+    (40, 400, 2500, 16_000, 0),
+    (96, 250, 2500, 16_000, 0),
+    (160, 150, 3000, 0, 0),
     (384, 100, 0, 0, 2500),
     (np.inf, 60, 0, 0, 3000),
 )
 # Boruvka is the faster of the two if a panel of points is compared with at most this
 # share of all others to find their neighbors.
-MOST_COMPARED = 0.25
+MOST_COMPARED = 0.2
 # Rows up to which Prim on exact distances is fastest where many of them are equal.
 TIED_ROWS = 2000
 # What Prim on float32 distances takes of the time of Prim on exact ones, where it
