@@ -293,9 +293,9 @@ class _ArrayMoments:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         scaled = LinearReduction(exponent=exponent).transform
         if self._scatters_at_once:
-            mean, self._scatter = _mean_and_scatter(
-                map(scaled, float64_blocks(self._X))
-            )
+            shift = scaled(next(float64_blocks(self._X))).mean(axis=0)
+            parts = (deviations(scaled(b), shift) for b in float64_blocks(self._X))
+            mean, self._scatter = mean_and_scatter(shift, parts)
             return mean, np.diag(self._scatter) / self.n_rows
         if not sp.issparse(self._X) and self._weights is None:
             # In the order in which data out of core are summed.
@@ -319,8 +319,10 @@ class _ArrayMoments:
 
         X, d = self._X, self._X.shape[1]
         if self._scatter is not None:
-            scale = np.ones(d) if standardize.scale is None else standardize.scale
-            return leading_components(self._scatter / np.outer(scale, scale), most)
+            scatter, scale = self._scatter, standardize.scale
+            if scale is not None:
+                scatter = scatter / np.outer(scale, scale)
+            return leading_components(scatter, most)
         if not sp.issparse(X) and self._weights is None and d <= FULL_SPECTRUM:
             scatter = np.zeros((d, d))
             for part in blocks_of(X):
@@ -340,26 +342,37 @@ class _ArrayMoments:
         return pca.components_, pca.explained_variance_ratio_
 
 
-def _mean_and_scatter(
-    blocks: Iterable[NDArray[np.float64]],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean row, and the sum of the products of the rows' deviations from it.
+def deviations(
+    block: NDArray[np.float64], shift: NDArray[np.float64]
+) -> tuple[int, NDArray[np.float64], NDArray[np.float64]]:
+    """Return how many rows there are, and sums of their deviations and of products."""
+    rows = block - shift
+    return len(rows), rows.sum(axis=0), rows.T @ rows
 
-    In one pass: deviations from the mean of the first block lose few digits.
+
+def mean_and_scatter(
+    shift: NDArray[np.float64],
+    parts: Iterable[tuple[int, NDArray[np.float64], NDArray[np.float64]]],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the mean row, and the sum of the products of the deviations from it.
+
+    From the `deviations` of blocks, so that one pass over the rows is enough. If the
+    shift is the mean of some of them, few digits are lost.
     """
-    shift: Any = None
-    n_rows = 0
-    for block in blocks:
-        if shift is None:
-            shift = block.mean(axis=0)
-            total, scatter = np.zeros(len(shift)), np.zeros((len(shift), len(shift)))
-        block -= shift
-        n_rows += len(block)
-        total += block.sum(axis=0)
-        scatter += block.T @ block
+    d, n_rows = len(shift), 0
+    total, scatter = np.zeros(d), np.zeros((d, d))
+    for count, deviation, products in parts:
+        n_rows += count
+        total += deviation
+        scatter += products
     rest = total / n_rows
     scatter -= n_rows * np.outer(rest, rest)
     return shift + rest, scatter
+
+
+def scatters_at_once(n_features: int) -> bool:
+    """Whether all products are needed anyway, so that they also give the variances."""
+    return KEEP_FEATURES < n_features <= FULL_SPECTRUM
 
 
 def leading_components(

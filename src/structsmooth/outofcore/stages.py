@@ -16,7 +16,14 @@ from structsmooth.cluster.regions import Regions
 from structsmooth.io.codec import bounds_from_arrays, bounds_to_arrays
 from structsmooth.outofcore.sources import SORTED_CODES, SORTED_ROWS, Labels, Rows
 from structsmooth.outofcore.spill import Spill
-from structsmooth.reduce import FULL_SPECTRUM, LinearReduction, leading_components
+from structsmooth.reduce import (
+    FULL_SPECTRUM,
+    LinearReduction,
+    deviations,
+    leading_components,
+    mean_and_scatter,
+    scatters_at_once,
+)
 from structsmooth.support.blocks import running_sum
 from structsmooth.support.groups import order_by_group
 from structsmooth.support.parallel import side_by_side
@@ -47,6 +54,7 @@ class BlockMoments:
         self.n_rows = rows.n_rows
         found = spill.once(RANGE, self._find_range)
         self.low, self.high = found["low"], found["high"]
+        self._scatter: NDArray[np.float64] | None = None
 
     def _find_range(self) -> dict[str, Any]:
         ranges = self._rows.raw(
@@ -67,11 +75,18 @@ class BlockMoments:
             return rows.astype(np.float64)
 
         def find() -> dict[str, Any]:
+            if scatters_at_once(len(self.low)):
+                shift = next(self._rows.raw(scaled)).mean(axis=0)
+                parts = self._rows.raw(lambda rows: deviations(scaled(rows), shift))
+                mean, scatter = mean_and_scatter(shift, parts)
+                variance = np.diag(scatter) / self.n_rows
+                return {"mean": mean, "variance": variance, "scatter": scatter}
             mean = running_sum(self._rows.raw(scaled)) / self.n_rows
             squares = self._rows.raw(lambda rows: np.square(scaled(rows) - mean))
             return {"mean": mean, "variance": running_sum(squares) / self.n_rows}
 
         found = self._spill.once(VARIANCE, find)
+        self._scatter = found.get("scatter")
         return found["mean"], found["variance"]
 
     def principal_components(
@@ -87,7 +102,12 @@ class BlockMoments:
             return np.asarray(rows.T @ rows)
 
         def find() -> dict[str, Any]:
-            if len(self.low) <= FULL_SPECTRUM:
+            if self._scatter is not None:
+                scatter = self._scatter
+                if standardize.scale is not None:
+                    scatter = scatter / np.outer(standardize.scale, standardize.scale)
+                components, ratio = leading_components(scatter, most)
+            elif len(self.low) <= FULL_SPECTRUM:
                 scatter = np.zeros((len(self.low), len(self.low)))
                 for product in self._rows.raw(products):
                     scatter += product
