@@ -128,7 +128,7 @@ def testmean_and_scatter_in_one_pass_lose_no_digits(rng, offset):
     X = np.sort(rng.normal(size=(6000, 40)), axis=0) * np.geomspace(1e-3, 1e3, 40)
     X += offset
     shift = X[:500].mean(axis=0)
-    blocks = (X[start : start + 500] for start in range(0, len(X), 500))
+    blocks = (X[start : start + 500].copy() for start in range(0, len(X), 500))
     mean, scatter = mean_and_scatter(shift, (deviations(b, shift) for b in blocks))
     exact = X.astype(np.longdouble)
     expected = exact.mean(axis=0)

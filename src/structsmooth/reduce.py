@@ -345,9 +345,12 @@ class _ArrayMoments:
 def deviations(
     block: NDArray[np.float64], shift: NDArray[np.float64]
 ) -> tuple[int, NDArray[np.float64], NDArray[np.float64]]:
-    """Return how many rows there are, and sums of their deviations and of products."""
-    rows = block - shift
-    return len(rows), rows.sum(axis=0), rows.T @ rows
+    """Return how many rows there are, and sums of their deviations and of products.
+
+    The block is overwritten.
+    """
+    block -= shift
+    return len(block), block.sum(axis=0), block.T @ block
 
 
 def mean_and_scatter(

@@ -362,7 +362,7 @@ def test_what_is_given_up_is_done_by_another_algorithm(
         (10_001, 6, "boruvka"),
         (601, 24, "prim_rounded"),
         (2501, 24, "either"),
-        (16_001, 24, "boruvka"),
+        (10_001, 24, "boruvka"),
         (250, 96, "prim"),
         (251, 96, "prim_rounded"),
         (3001, 160, "boruvka"),
