@@ -106,7 +106,7 @@ def main():
     path = RESULTS / "map.json"
     measured = json.loads(path.read_text()) if path.is_file() else {"cells": {}}
     measured["machine"] = machine()
-    for n, d in ((3_000, 5), (700, 60), (300, 5)):  # compile all algorithms
+    for n, d in ((20_000, 5), (3_000, 10), (700, 60), (300, 5)):  # compile all kernels
         peers.ours(np.repeat(blobs(n, d, 3, 1.0), 4, axis=0) + np.float32(0))
         peers.ours(blobs(n, d, 3, 1.0))
     found = measured["cells"]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import numpy as np
 
 from benchmarks import peers
-from benchmarks.cases import TREES, blobs
+from benchmarks.cases import TREES, blobs, table_like
 from benchmarks.clock import seconds
+from structsmooth import StructuralSmoother
 from structsmooth.bayes_error.regions import TASKS_PER_JOB
 from structsmooth.support.parallel import side_by_side
 
@@ -62,8 +64,18 @@ def run_threads():
             lambda: peers.ours(one), lambda: peers.ours_two_threads(one), 4
         ),
     }
-    for name, (single, double) in gains.items():
-        print(f"two threads {name}: {single / double:.2f} x", flush=True)
+    for n in (100_000, 1_000_000):
+        X, group = table_like(n)
+        y = group > 5
+        single, double = (
+            partial(StructuralSmoother(random_state=0, n_jobs=jobs).fit, X, y)
+            for jobs in (1, 2)
+        )
+        gains[f"whole fit of {n:_} x 28".replace("_", " ")] = _in_turns(
+            single, double, 4
+        )
+    for name, (one_thread, two_threads) in gains.items():
+        print(f"two threads {name}: {one_thread / two_threads:.2f} x", flush=True)
     return {"gains": gains}
 
 
