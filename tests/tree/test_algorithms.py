@@ -271,6 +271,25 @@ def all_compiled(monkeypatch):
     monkeypatch.setattr(algorithms, "is_compiled", lambda _: True)
 
 
+@pytest.fixture
+def watch(monkeypatch):
+    """Return a list to which functions of modules add their names when called."""
+
+    def watch(*functions):
+        used = []
+        for module, name in functions:
+            real = getattr(module, name)
+
+            def watched(*arguments, _real=real, _name=name):
+                used.append(_name)
+                return _real(*arguments)
+
+            monkeypatch.setattr(module, name, watched)
+        return used
+
+    return watch
+
+
 @pytest.mark.usefixtures("all_compiled")
 @pytest.mark.parametrize("kind", ["rounded", "binary", "duplicates", "line"])
 def test_large_tied_data(rng, kind):
@@ -281,21 +300,13 @@ def test_large_tied_data(rng, kind):
 
 
 @pytest.mark.usefixtures("all_compiled")
-def test_the_public_function_uses_every_algorithm(rng, monkeypatch):
-    used = []
-    for module, name in (
+def test_the_public_function_uses_every_algorithm(rng, watch):
+    used = watch(
         (algorithms, "prim"),
         (boruvka, "boruvka"),
         (prim_gram, "prim_gram"),
         (prim_rounded, "prim_rounded"),
-    ):
-        real = getattr(module, name)
-
-        def watched(*arguments, _real=real, _name=name):
-            used.append(_name)
-            return _real(*arguments)
-
-        monkeypatch.setattr(module, name, watched)
+    )
     for n, d in ((100, 3), (3100, 3), (300, 200), (900, 10)):
         X = rng.normal(size=(n, d))
         assert np.array_equal(euclidean_mst(X).edges, exact_tree(X)[0])
@@ -308,22 +319,14 @@ def test_the_public_function_uses_every_algorithm(rng, monkeypatch):
     [(2, ["boruvka_if_cheap"]), (12, ["boruvka_if_cheap", "prim_rounded"])],
 )
 def test_the_intrinsic_dimension_decides_where_both_may_be_fastest(
-    rng, monkeypatch, rank, expected
+    rng, watch, rank, expected
 ):
     """Neighbors in a plane are few leaves away; in twelve dimensions all are near."""
-    used = []
-    for module, name in (
+    used = watch(
         (boruvka, "boruvka"),
         (boruvka, "boruvka_if_cheap"),
         (prim_rounded, "prim_rounded"),
-    ):
-        real = getattr(module, name)
-
-        def watched(*arguments, _real=real, _name=name):
-            used.append(_name)
-            return _real(*arguments)
-
-        monkeypatch.setattr(module, name, watched)
+    )
     X = rng.normal(size=(4000, rank)) @ rng.normal(size=(rank, 12))
     assert np.array_equal(euclidean_mst(X).edges, exact_tree(X)[0])
     assert used == expected
@@ -333,17 +336,9 @@ def test_the_intrinsic_dimension_decides_where_both_may_be_fastest(
 @pytest.mark.parametrize(("n", "instead"), [(1900, "prim"), (2100, "boruvka")])
 @pytest.mark.parametrize(("d", "most"), [(30, 2), (10, 1000)])
 def test_what_is_given_up_is_done_by_another_algorithm(
-    rng, monkeypatch, n, instead, d, most
+    rng, monkeypatch, watch, n, instead, d, most
 ):
-    used = []
-    for module, name in ((algorithms, "prim"), (boruvka, "boruvka")):
-        real = getattr(module, name)
-
-        def watched(*arguments, _real=real, _name=name):
-            used.append(_name)
-            return _real(*arguments)
-
-        monkeypatch.setattr(module, name, watched)
+    used = watch((algorithms, "prim"), (boruvka, "boruvka"))
     monkeypatch.setattr(prim_rounded, "CLOSE_CALLS", 0)
     X = np.unique(rng.integers(0, most, size=(n, d)) * 1.0, axis=0)
     assert np.array_equal(euclidean_mst(X).edges, exact_tree(X)[0])
