@@ -130,6 +130,12 @@ def with_settings(n_listed, leaf_panels, n_threads):
     return with_distinct(build)
 
 
+def comparing_all_panels(X):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(neighbor_lists, "MOST_SEARCHED", -1.0)
+        return boruvka.boruvka(X)
+
+
 def without_float32(X):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(boruvka, "EXACT_DISTANCES", 0)
@@ -153,13 +159,14 @@ ALGORITHMS = {
     "small leaves, two threads": with_settings(5, 1, 2),
     "long lists, three threads": with_settings(9, 4, 3),
     "without float32": with_distinct(without_float32),
+    "all panels": with_distinct(comparing_all_panels),
 }
 SETS_PER_CHUNK = 64
 
 
 @pytest.mark.parametrize("chunk", range(8))
-def test_3584_random_cases_give_the_tree_of_exact_prim(chunk):
-    """512 data sets, seven algorithms and settings each."""
+def test_4096_random_cases_give_the_tree_of_exact_prim(chunk):
+    """512 data sets, eight algorithms and settings each."""
     generator = np.random.default_rng(chunk)
     for number in range(SETS_PER_CHUNK):
         n = int(generator.choice([2, 3, 5, 15, 16, 17, 33, 64, 65, 130, 400, 900]))
@@ -556,3 +563,23 @@ def test_ordinary_rows_between_two_giants():
     X = np.random.default_rng(0).normal(size=(2000, 2)).astype(np.float32)
     X[0], X[1] = [3e38, 0.0], [-3e38, 0.0]
     assert np.array_equal(euclidean_mst(X).edges, exact_tree(X)[0])
+
+
+@pytest.mark.parametrize("most_searched", [-1.0, 2.0])
+@pytest.mark.parametrize("exactly", [False, True])
+@pytest.mark.parametrize("d", [3, 9, 28])
+def test_nothing_outside_of_a_list_is_nearer_than_its_bound(
+    rng, monkeypatch, d, exactly, most_searched
+):
+    monkeypatch.setattr(neighbor_lists, "MOST_SEARCHED", most_searched)
+    X, k = rng.normal(size=(700, d)), 5
+    placed = neighbor_lists.place_points(X, exactly)
+    points = neighbor_lists.list_neighbors(X, *placed, k, 1)
+    squared = ((points.X[:, np.newaxis] - points.X) ** 2).sum(axis=2)
+    np.fill_diagonal(squared, np.inf)
+    np.testing.assert_allclose(points.squared, np.sort(squared, axis=1)[:, :k])
+    listed = np.take_along_axis(squared, points.place[:700].astype(int), axis=1)
+    np.testing.assert_allclose(listed, points.squared)
+    np.put_along_axis(squared, points.place[:700].astype(int), np.inf, axis=1)
+    assert (points.beyond <= squared.min(axis=1)).all()
+    assert (points.beyond > 0.99 * points.squared[:, -1]).all()

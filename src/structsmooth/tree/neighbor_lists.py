@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.support.jit import kernel
+from structsmooth.support.vectors import lowest_bit
 from structsmooth.tree.exact import F64, I32, I64, Floats, squared_distance
 from structsmooth.tree.kdtree import KDTree, build_kdtree, leaf_of
 from structsmooth.tree.rounding import ErrorBound, no_rounding, round_points
@@ -35,6 +36,8 @@ ROTATE_FEATURES, ROTATE_ROWS = 9, 8
 A_TILE, A_PANEL = np.uint64(2**ROWS - 1), np.uint64(2**PANEL - 1)
 # Panels that are searched for first, to see how many others they are compared with.
 PILOT = 12
+# If this share of all panels would be searched, each pair is compared once instead.
+MOST_SEARCHED = 0.5
 # Depth of a stack that can hold two nodes of each level.
 STACK = 128
 
@@ -93,10 +96,15 @@ def list_neighbors(
 ) -> ListedPoints:
     """Return the points with lists of their k nearest neighbors."""
     n, lists = len(X), _empty_lists(tree, k)
-    in_threads(
-        n_threads,
-        lambda number: search_panels(tree, *lists, _memory(tree, k), number, n_threads),
-    )
+    if n_threads == 1 and share_compared(tree, k) > MOST_SEARCHED:
+        compare_panels(tree, *lists, _memory(tree, k, len(tree.panels)))
+    else:
+        in_threads(
+            n_threads,
+            lambda number: search_panels(
+                tree, *lists, _memory(tree, k), number, n_threads
+            ),
+        )
     source = tree.order
     listed = ListedPoints(
         X=X[source],
@@ -124,11 +132,11 @@ def _empty_lists(tree: KDTree, k: int) -> Lists:
     )
 
 
-def _memory(tree: KDTree, k: int) -> tuple[NDArray[Any], ...]:
-    """Return memory for a search: the lists of a panel, and what tiles need."""
+def _memory(tree: KDTree, k: int, n_panels: int = 1) -> tuple[NDArray[Any], ...]:
+    """Return memory for a search: the lists of some panels, and what tiles need."""
     kind = tree.rows.dtype
-    squared = np.empty((1, k, PANEL), kind)
-    place = np.empty((1, k, PANEL), np.int32)
+    squared = np.empty((n_panels, k, PANEL), kind)
+    place = np.empty((n_panels, k, PANEL), np.int32)
     no_limit = np.full(len(tree.rows), -np.inf, kind)
     out, nothing = np.empty(ROWS * PANEL, kind), np.zeros(1, np.int32)
     return squared, squared.ravel(), place, no_limit, out, nothing
@@ -205,7 +213,7 @@ def search_panels(
                         out[r * PANEL + lane + r] = infinity
                 for r in range(ROWS):
                     if (mask >> np.uint64(r * PANEL)) & A_PANEL != 0:
-                        insert_nearer(out, r, row + r, squared, place, 0, nothing)
+                        insert_nearer(out, r, mask, row + r, squared, place, 0, nothing)
         for i in range(panel * PANEL, min((panel + 1) * PANEL, n)):
             lane = i - panel * PANEL
             for slot in range(k):
@@ -213,6 +221,63 @@ def search_panels(
                 all_places[i, slot] = place[0, slot, lane]
             limit[i] = squared[0, k - 1, lane]
     return n_compared
+
+
+@kernel
+def compare_panels(
+    tree: KDTree, all_squared: Floats, all_places: I32, limit: Floats, memory: Any
+) -> None:
+    """Fill all lists by comparing each pair of panels once, for the lists of both."""
+    rows, panels = tree.rows, tree.panels
+    squared, flat, place, no_limit, out, nothing = memory
+    n, n_panels, k = len(tree.order), panels.shape[0], squared.shape[1]
+    infinity = no_limit.dtype.type(np.inf)
+    for panel in range(n_panels):
+        for slot in range(k):
+            for lane in range(PANEL):
+                squared[panel, slot, lane] = infinity
+                place[panel, slot, lane] = -1
+        last = (panel * k + k - 1) * PANEL
+        for row in range(panel * PANEL, (panel + 1) * PANEL, ROWS):
+            mask = tile_below(rows, row, panels, panel, no_limit, flat, last, out)
+            for r in range(ROWS):
+                lane = row + r - panel * PANEL
+                out[r * PANEL + lane] = infinity  # no point is its own neighbor
+                insert_nearer(out, r, mask, row + r, squared, place, panel, nothing)
+        for lane in range(PANEL):
+            limit[panel * PANEL + lane] = squared[panel, k - 1, lane]
+    for panel in range(n_panels):
+        last = (panel * k + k - 1) * PANEL
+        for row in range((panel + 1) * PANEL, n_panels * PANEL, ROWS):
+            mask = tile_below(rows, row, panels, panel, limit, flat, last, out)
+            if mask == 0:
+                continue
+            for r in range(ROWS):
+                bits = (mask >> np.uint64(r * PANEL)) & A_PANEL
+                if bits == 0:
+                    continue
+                insert_nearer(out, r, mask, row + r, squared, place, panel, nothing)
+                other, at = (row + r) // PANEL, (row + r) % PANEL
+                while bits != 0:
+                    lane = lowest_bit(bits)
+                    bits &= bits - np.uint64(1)
+                    value = out[r * PANEL + lane]
+                    if value >= limit[row + r]:
+                        continue
+                    slot = k - 1
+                    while slot > 0 and squared[other, slot - 1, at] > value:
+                        squared[other, slot, at] = squared[other, slot - 1, at]
+                        place[other, slot, at] = place[other, slot - 1, at]
+                        slot -= 1
+                    squared[other, slot, at] = value
+                    place[other, slot, at] = panel * PANEL + lane
+                    limit[row + r] = squared[other, k - 1, at]
+    for i in range(n):
+        panel, lane = i // PANEL, i % PANEL
+        for slot in range(k):
+            all_squared[i, slot] = squared[panel, slot, lane]
+            all_places[i, slot] = place[panel, slot, lane]
+        limit[i] = squared[panel, k - 1, lane]
 
 
 @kernel

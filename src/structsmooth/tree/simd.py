@@ -208,6 +208,7 @@ def insert_nearer(
     _typing_context: Any,
     values: Any,
     _row: Any,
+    _mask: Any,
     _place: Any,
     squared: Any,
     places: Any,
@@ -216,21 +217,23 @@ def insert_nearer(
 ) -> Any:
     """Enter a point into the lists of a panel wherever it is nearer than the last one.
 
-    In Python, for all sixteen lists at a time::
+    In Python, for all sixteen lists at a time, with the values and the mask of
+    `tile_below`::
 
         value = values[16 * row + lane]
-        if value < squared[panel, -1, lane]:
+        if mask >> (16 * row + lane) & 1 and value < squared[panel, -1, lane]:
             squared[panel, -1, lane], places[panel, -1, lane] = value, place
             sort list number lane of the panel by squared[panel, :, lane]
 
     ``nothing`` holds a 0.
     """
     index = types.intp
-    signature = types.void(values, index, index, squared, places, index, nothing)
+    kinds = values, index, types.uint64, index, squared, places, index, nothing
+    signature = types.void(*kinds)
 
     def code(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
         pointers, k = unpack(context, b, signature, arguments)
-        values, row, place, squared, places, panel, nothing = pointers
+        values, row, mask, place, squared, places, panel, nothing = pointers
         is_single = signature.args[0].dtype == types.float32
         scalar = ir.FloatType() if is_single else ir.DoubleType()
         vector = ir.VectorType(scalar, PANEL)
@@ -249,7 +252,9 @@ def insert_nearer(
         last = b.sub(k, INT(1))
         new = load(b, vector, b.gep(values, [b.mul(row, INT(PANEL))]))
         known = load(b, vector, at(squared, last))
-        is_nearer = b.fcmp_ordered("<", new, known)
+        bits = b.trunc(b.lshr(mask, b.mul(row, INT(PANEL))), ir.IntType(PANEL))
+        is_set = b.bitcast(bits, ir.VectorType(ir.IntType(1), PANEL))
+        is_nearer = b.and_(is_set, b.fcmp_ordered("<", new, known))
         put(squared, last, b.select(is_nearer, new, known))
         number = splat(b, b.trunc(place, ir.IntType(32)), PLACES)
         known = load(b, PLACES, at(places, last))
