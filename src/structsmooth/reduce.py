@@ -277,11 +277,8 @@ class _ArrayMoments:
         self.n_rows, n_features = X.shape
         self.low, self.high = X.min(axis=0), X.max(axis=0)
         self._scatter: NDArray[np.float64] | None = None
-        # Where all components will be asked for anyway.
         is_plain = not sp.issparse(X) and weights is None
-        self._scatters_at_once = (
-            is_plain and KEEP_FEATURES < n_features <= FULL_SPECTRUM
-        )
+        self._scatters_at_once = is_plain and scatters_at_once(n_features)
         if sp.issparse(X):
             self.low, self.high = (
                 self.low.toarray().ravel(),
@@ -319,10 +316,7 @@ class _ArrayMoments:
 
         X, d = self._X, self._X.shape[1]
         if self._scatter is not None:
-            scatter, scale = self._scatter, standardize.scale
-            if scale is not None:
-                scatter = scatter / np.outer(scale, scale)
-            return leading_components(scatter, most)
+            return leading_components(self._scatter, most, standardize.scale)
         if not sp.issparse(X) and self._weights is None and d <= FULL_SPECTRUM:
             scatter = np.zeros((d, d))
             for part in blocks_of(X):
@@ -379,9 +373,14 @@ def scatters_at_once(n_features: int) -> bool:
 
 
 def leading_components(
-    scatter: NDArray[np.float64], most: int
+    scatter: NDArray[np.float64], most: int, scale: NDArray[np.float64] | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the leading eigenvectors as rows, and their shares of the variance."""
+    """Return the leading eigenvectors as rows, and their shares of the variance.
+
+    Those of rows that are divided by a scale, if there is one.
+    """
+    if scale is not None:
+        scatter = scatter / np.outer(scale, scale)
     d = len(scatter)
     values, vectors = eigh(scatter, subset_by_index=[d - most, d - 1])
     ratio = np.maximum(values[::-1], 0.0) / np.trace(scatter)

@@ -103,10 +103,9 @@ class BlockMoments:
 
         def find() -> dict[str, Any]:
             if self._scatter is not None:
-                scatter = self._scatter
-                if standardize.scale is not None:
-                    scatter = scatter / np.outer(standardize.scale, standardize.scale)
-                components, ratio = leading_components(scatter, most)
+                components, ratio = leading_components(
+                    self._scatter, most, standardize.scale
+                )
             elif len(self.low) <= FULL_SPECTRUM:
                 scatter = np.zeros((len(self.low), len(self.low)))
                 for product in self._rows.raw(products):

@@ -32,8 +32,8 @@ from structsmooth.tree.simd import (
 LEAF_PANELS = ((16, 2), (np.inf, 4))
 # A rotation pays from this many features, and this many rows for each of them.
 ROTATE_FEATURES, ROTATE_ROWS = 9, 8
-# The bits of the rows of a tile, and of the points of a panel.
-A_TILE, A_PANEL = np.uint64(2**ROWS - 1), np.uint64(2**PANEL - 1)
+# The bits of the points of a panel.
+A_PANEL = np.uint64(2**PANEL - 1)
 # Panels that are searched for first, to see how many others they are compared with.
 PILOT = 12
 # If this share of all panels would be searched, each pair is compared once instead.
