@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.support.jit import kernel
+from structsmooth.support.vectors import aligned, lowest_bit
 from structsmooth.tree.exact import (
     F32,
     F64,
@@ -24,15 +25,22 @@ from structsmooth.tree.exact import (
     precedes,
     squared_distance,
 )
-from structsmooth.tree.prim import last_up_to
 from structsmooth.tree.prim_gram import TRADE
 from structsmooth.tree.rounding import round_points
-from structsmooth.tree.simd_strips import LONG_STRIP, approach_strip, lower_strip
+from structsmooth.tree.simd_strips import (
+    LONG_STRIP,
+    approach_strip,
+    bound_strip,
+    lanes_up_to,
+    least_of_strip,
+)
 
 # Close calls for each point before float32 is given up.
 CLOSE_CALLS = 8
 # Squared lengths where there is no link yet, and where there is no open point.
 NO_LINK, NO_POINT = np.float32(1e38), np.float32(-1e38)
+# The bits of infinity.
+INFINITE = np.float32(np.inf).view(np.int32)
 # What `approach_strip` returns if there are close calls.
 CLOSE = 2
 _ZERO = np.float32(0.0)
@@ -46,8 +54,9 @@ class Open(NamedTuple):
     squared: F32  # squared length of the link in the float32 copy
     to: I32  # the row of the tree at its other end
     margin: F32  # twice the absolute error of a squared length
-    # (strips,): the bits of what the true length of no link of a strip is below
-    lowest: I32
+    reach: F32  # no shorter link has a squared length above it in the copy
+    floor: I32  # the bits of what the true length is not below
+    lowest: I32  # (strips,): the lowest floor of each strip
 
 
 class Memory(NamedTuple):
@@ -55,7 +64,6 @@ class Memory(NamedTuple):
 
     point: F32  # (d,)
     fresh: F32  # (64,)
-    floors: I32  # (64,)
     nothing: I32  # (1,): zero
 
 
@@ -68,26 +76,26 @@ def prim_rounded(X: NDArray[Any]) -> Edges | None:
     points, error = round_points(X, rotate=False)
     n_strips = -(-n // LONG_STRIP)
     n_places = n_strips * LONG_STRIP
-    strips = np.full((n_places, d), np.nan, np.float32)
-    strips[:n] = points
-    strips = strips.reshape(n_strips, LONG_STRIP, d).transpose(0, 2, 1)
+    strips = aligned((n_strips, d, LONG_STRIP), np.float32, np.nan)
+    fill_strips(points, strips)
     # A hundredth more, for the rounding of the comparisons themselves.
-    margin = np.zeros(n_places, np.float32)
+    margin = aligned((n_places,), np.float32, 0.0)
     margin[:n] = 1.01 * 2.0 * error.slack**2 * (1.0 + 1.0 / TRADE)
-    squared = np.full(n_places, NO_POINT)
-    squared[:n] = NO_LINK
+    squared = aligned((n_places,), np.float32, NO_LINK)
+    squared[n:] = NO_POINT
     left = Open(
-        strips=np.ascontiguousarray(strips),
+        strips=strips,
         row=np.arange(n_places),
         squared=squared,
-        to=np.zeros(n_places, np.int32),
+        to=aligned((n_places,), np.int32, 0),
         margin=margin,
-        lowest=np.full(n_strips, np.float32(np.inf).view(np.int32), np.int32),
+        reach=aligned((n_places,), np.float32, 0.0),
+        floor=aligned((n_places,), np.int32, 0),
+        lowest=np.empty(n_strips, np.int32),
     )
     memory = Memory(
         point=np.empty(d, np.float32),
-        fresh=np.empty(LONG_STRIP, np.float32),
-        floors=np.empty(LONG_STRIP, np.int32),
+        fresh=aligned((LONG_STRIP,), np.float32, 0.0),
         nothing=np.zeros(1, np.int32),
     )
     rho = 1.01 * (4.0 * error.relative + TRADE)
@@ -102,6 +110,15 @@ def prim_rounded(X: NDArray[Any]) -> Edges | None:
 
 
 @kernel
+def fill_strips(points: F32, strips: F32) -> None:
+    """Write the points 64 at a time, feature by feature."""
+    for i in range(points.shape[0]):
+        strip, lane = divmod(i, LONG_STRIP)
+        for feature in range(points.shape[1]):
+            strips[strip, feature, lane] = points[i, feature]
+
+
+@kernel
 def grow_rounded(
     X: F64, left: Open, factors: F32, memory: Memory, edges: Edges, budget: int
 ) -> bool:
@@ -112,9 +129,12 @@ def grow_rounded(
     """
     n, n_features = X.shape
     starts, ends, lengths = edges
-    strips, row_of, squared, to, margin, lowest = left
-    point, fresh, floors, nothing = memory
+    strips, row_of, squared, to, margin, reach, floor, lowest = left
+    point, fresh, nothing = memory
     wider, over = factors[1], factors[2]
+    for strip in range(strips.shape[0]):
+        bound_strip(squared, strip, factors, margin, reach, floor)
+        lowest[strip] = least_of_strip(floor, strip)
     chosen = 0
     n_open = n
     for step in range(n - 1):
@@ -129,12 +149,13 @@ def grow_rounded(
             strips[last_strip, feature, last_lane] = np.nan
         row_of[chosen], to[chosen] = row_of[n_open], to[n_open]
         margin[chosen], squared[chosen] = margin[n_open], squared[n_open]
-        squared[n_open] = NO_POINT
-        lower_strip(squared, strip, factors, margin, floors, lowest)
-        lower_strip(squared, last_strip, factors, margin, floors, lowest)
+        reach[chosen], floor[chosen] = reach[n_open], floor[n_open]
+        squared[n_open], floor[n_open] = NO_POINT, INFINITE
+        lowest[strip] = least_of_strip(floor, strip)
+        lowest[last_strip] = least_of_strip(floor, last_strip)
 
         n_strips = (n_open + LONG_STRIP - 1) // LONG_STRIP
-        least, nearest = lowest[0], 0
+        least, second, nearest = INFINITE, INFINITE, 0
         for strip in range(n_strips):
             change = approach_strip(
                 strips,
@@ -143,35 +164,40 @@ def grow_rounded(
                 np.int32(row),
                 squared,
                 to,
+                reach,
+                floor,
                 factors,
                 margin,
                 fresh,
-                lowest,
                 nothing,
             )
-            if change == CLOSE:
-                budget -= _settle(
-                    X, row_of, squared, to, margin, strip, row, factors[0], fresh
-                )
-                lower_strip(squared, strip, factors, margin, floors, lowest)
-            if strip == 0 or lowest[strip] < least:
-                least, nearest = lowest[strip], strip
+            if change != 0:
+                if change == CLOSE:
+                    budget -= _settle(
+                        X, row_of, squared, to, margin, strip, row, factors[0], fresh
+                    )
+                    bound_strip(squared, strip, factors, margin, reach, floor)
+                lowest[strip] = least_of_strip(floor, strip)
+            own = lowest[strip]
+            second = min(second, max(least, own))
+            nearest = strip if own < least else nearest
+            least = min(least, own)
         if budget < 0:
             return False
-        lower_strip(squared, nearest, factors, margin, floors, lowest)
-        chosen = nearest * LONG_STRIP + last_up_to(floors, least)[0]
+        lane = np.int64(lowest_bit(lanes_up_to(floor, nearest, least)))
+        chosen = nearest * LONG_STRIP + lane
         # Whatever may be shorter than this link has a lower floor than its reach.
-        reach = (squared[chosen] * wider + margin[chosen]) * over
-        most = np.float32(reach).view(np.int32)
-        count = last_up_to(floors, most)[1] + last_up_to(lowest[:n_strips], most)[1]
-        if count > 2:  # not only the chosen one, and its strip
+        highest = (squared[chosen] * wider + margin[chosen]) * over
+        most = np.float32(highest).view(np.int32)
+        rivals = lanes_up_to(floor, nearest, most)
+        if second <= most or rivals & (rivals - np.uint64(1)) != 0:
             row = row_of[chosen]
             length = squared_distance(X, row, to[chosen])
             for strip in range(n_strips):
                 if lowest[strip] <= most:
-                    lower_strip(squared, strip, factors, margin, floors, lowest)
+                    rivals = lanes_up_to(floor, strip, most)
                     chosen, length, count = _first_in_order(
-                        X, floors, row_of, to, strip, most, chosen, length
+                        X, rivals, row_of, to, strip, chosen, length
                     )
                     budget -= count
         starts[step], ends[step] = row_of[chosen], to[chosen]
@@ -212,11 +238,10 @@ def _settle(
 @kernel
 def _first_in_order(
     X: F64,
-    floors: I32,
+    rivals: np.uint64,
     row_of: I64,
     to: I32,
     strip: int,
-    most: np.int32,
     chosen: int,
     length: float,
 ) -> tuple[int, float, int]:
@@ -226,11 +251,11 @@ def _first_in_order(
     how many there are in the strip.
     """
     count = 0
-    for lane in range(LONG_STRIP):
-        at = strip * LONG_STRIP + lane
-        if floors[lane] <= most:
-            count += 1
-            own = squared_distance(X, row_of[at], to[at])
-            if precedes(own, row_of[at], to[at], length, row_of[chosen], to[chosen]):
-                chosen, length = at, own
+    while rivals != 0:
+        at = strip * LONG_STRIP + np.int64(lowest_bit(rivals))
+        rivals &= rivals - np.uint64(1)
+        count += 1
+        own = squared_distance(X, row_of[at], to[at])
+        if precedes(own, row_of[at], to[at], length, row_of[chosen], to[chosen]):
+            chosen, length = at, own
     return chosen, length, count

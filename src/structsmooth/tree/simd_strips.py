@@ -17,6 +17,7 @@ from structsmooth.support.vectors import (
     PLACES,
     add_square,
     any_of,
+    bits_of,
     helpers,
     intrinsic,
     larger,
@@ -42,71 +43,69 @@ def approach_strip(
     _row: Any,
     squared: Any,
     to: Any,
+    reach: Any,
+    floor: Any,
     factors: Any,
     margin: Any,
     out: Any,
-    lowest: Any,
     nothing: Any,
 ) -> Any:
     """Link the points of a strip to another one where that is clearly nearer.
 
-    In Python, for all 64 at a time, with ``rho, wider, over, smaller = factors``, and
-    with ``squared``, ``to`` and ``margin`` those of the strip::
+    In Python, for all 64 at a time, with ``rho, *_ = factors``, and with ``squared``,
+    ``to``, ``reach`` and ``margin`` those of the strip::
 
         new = squared distances of the strip to the point, in float32
         old = squared
-        near = new <= (old * wider + margin) * over
+        near = new <= reach
         if not any(near):
             return 0
         is_clear = old - new > rho * (old + new) + margin
         squared[is_clear], to[is_clear] = new[is_clear], row
+        reach[:], floor[:] = those of `bound_strip`
         out[:] = new
-        lowest[strip] = what `lower_strip` sets
         return 2 if any(near & ~is_clear) else 1
 
     ``nothing`` holds a 0.
     """
     index, kind = types.intp, types.int32
-    arrays = squared, to, factors, margin, out, lowest, nothing
+    arrays = squared, to, reach, floor, factors, margin, out, nothing
     signature = types.int64(strips, index, point, kind, *arrays)
 
     def code(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
         pointers, n_features = unpack(context, b, signature, arguments)
-        strips, strip, point, row, squared, to, factors, margin, out = pointers[:9]
-        lowest, nothing = pointers[9:]
+        strips, strip, point, row, squared, to, reach, floor = pointers[:8]
+        factors, margin, out, nothing = pointers[8:]
         sums = _long_strip_sums(b, strips, strip, point, n_features)
-        rho, wider, over, smaller = _factors(b, factors)
-        row = splat(b, row, PLACES)
         starts = _starts_of(b, strip)
-
-        # Everything is loaded again where it is needed: there are not enough registers.
-        def is_near(at: Any, total: Any) -> Any:
-            old = load(b, FLOATS, b.gep(squared, [at]))
-            own = load(b, FLOATS, b.gep(margin, [at]))
-            reach = b.fmul(b.fadd(b.fmul(old, wider), own), over)
-            return b.fcmp_ordered("<=", b.load(total), reach)
-
-        near = [is_near(at, total) for at, total in zip(starts, sums, strict=True)]
+        near = [
+            b.fcmp_ordered("<=", b.load(total), load(b, FLOATS, b.gep(reach, [at])))
+            for at, total in zip(starts, sums, strict=True)
+        ]
         result = helpers.alloca_once_value(b, INT(0))
-        # A compiler that sees values go back where they came from makes masked stores,
-        # which take very long on some processors. It does not know that this is 0.
-        hidden = b.sext(b.load(nothing), INT)
         with b.if_then(any_of(b, near)):
-            close, floors = [], []
+            rho, *others = _factors(b, factors)
+            row = splat(b, row, PLACES)
+            # A compiler that sees values go back where they came from makes masked
+            # stores, which take very long on some processors. It does not know that
+            # this is 0.
+            hidden = b.sext(b.load(nothing), INT)
+            close = []
             for number, (at, total) in enumerate(zip(starts, sums, strict=True)):
                 new, own = b.load(total), load(b, FLOATS, b.gep(margin, [at]))
                 old_at, to_at = b.gep(squared, [at]), b.gep(to, [at])
                 old = load(b, FLOATS, old_at)
                 doubt = b.fadd(b.fmul(rho, b.fadd(old, new)), own)
                 is_clear = b.fcmp_ordered(">", b.fsub(old, new), doubt)
-                close.append(b.and_(is_near(at, total), b.not_(is_clear)))
+                close.append(b.and_(near[number], b.not_(is_clear)))
                 left = b.select(is_clear, new, old)
                 store(b, left, b.gep(old_at, [hidden]))
                 linked = b.select(is_clear, row, load(b, PLACES, to_at))
                 store(b, linked, b.gep(to_at, [hidden]))
                 store(b, new, b.gep(out, [INT(LANES * number)]))
-                floors.append(_floor_bits(b, left, own, smaller))
-            _store_least(b, floors, lowest, strip)
+                highest, lowest = _bounds(b, left, own, others)
+                store(b, highest, b.gep(reach, [b.add(at, hidden)]))
+                store(b, lowest, b.gep(floor, [b.add(at, hidden)]))
             b.store(b.add(b.zext(any_of(b, close), INT), INT(1)), result)
         return b.load(result)
 
@@ -114,43 +113,88 @@ def approach_strip(
 
 
 @intrinsic
-def lower_strip(
+def bound_strip(
     _typing_context: Any,
     squared: Any,
     _strip: Any,
     factors: Any,
     margin: Any,
-    floors: Any,
-    lowest: Any,
+    reach: Any,
+    floor: Any,
 ) -> Any:
-    """Write what the true squared lengths of a strip's links are not below.
+    """Write between what bounds the true squared lengths of a strip's links are.
 
-    And the least of them, all as bits. In Python, with ``_, _, _, smaller = factors``,
-    and ``squared`` and ``margin`` those of the strip::
+    The floors as bits, which are in the order of the numbers. In Python, for all 64 at
+    a time, with ``_, wider, over, smaller = factors``, and all arrays of the strip::
 
-        floors[:] = where(squared >= 0, max(squared * smaller - margin, 0), inf)
-        lowest[strip] = min(floors)
+        reach[:] = (squared * wider + margin) * over
+        floor[:] = where(squared >= 0, max(squared * smaller - margin, 0), inf)
     """
-    signature = types.void(squared, types.intp, factors, margin, floors, lowest)
+    arrays = factors, margin, reach, floor
+    signature = types.void(squared, types.intp, *arrays)
 
     def code(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
-        squared, factors, margin, floors, lowest = (
-            context.make_array(kind)(context, b, value).data
-            for kind, value in zip(signature.args, arguments, strict=True)
-            if isinstance(kind, types.Array)
+        squared, factors, margin, reach, floor = _pointers(
+            context, b, signature, arguments
         )
-        *_, smaller = _factors(b, factors)
-        found = []
-        for number, at in enumerate(_starts_of(b, arguments[1])):
+        _, *others = _factors(b, factors)
+        for at in _starts_of(b, arguments[1]):
             value, own = (
                 load(b, FLOATS, b.gep(array, [at])) for array in (squared, margin)
             )
-            found.append(_floor_bits(b, value, own, smaller))
-            store(b, found[-1], b.gep(floors, [INT(LANES * number)]))
-        _store_least(b, found, lowest, arguments[1])
+            highest, lowest = _bounds(b, value, own, others)
+            store(b, highest, b.gep(reach, [at]))
+            store(b, lowest, b.gep(floor, [at]))
         return context.get_dummy_value()
 
     return signature, code
+
+
+@intrinsic
+def least_of_strip(_typing_context: Any, floor: Any, _strip: Any) -> Any:
+    """Return the least of the 64 integers of a strip."""
+    signature = types.int32(floor, types.intp)
+
+    def code(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
+        (floor,) = _pointers(context, b, signature, arguments)
+        least = None
+        for at in _starts_of(b, arguments[1]):
+            value = load(b, PLACES, b.gep(floor, [at]))
+            if least is None:
+                least = value
+            else:
+                is_less = b.icmp_signed("<", value, least)
+                least = b.select(is_less, value, least)
+        return reduce_to(b, "smin", least)
+
+    return signature, code
+
+
+@intrinsic
+def lanes_up_to(_typing_context: Any, floor: Any, _strip: Any, _most: Any) -> Any:
+    """Return which of the 64 integers of a strip do not exceed a limit, bit by bit."""
+    signature = types.uint64(floor, types.intp, types.int32)
+
+    def code(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
+        (floor,) = _pointers(context, b, signature, arguments)
+        most = splat(b, arguments[2], PLACES)
+        mask = INT(0)
+        for number, at in enumerate(_starts_of(b, arguments[1])):
+            value = load(b, PLACES, b.gep(floor, [at]))
+            bits = b.zext(bits_of(b, b.icmp_signed("<=", value, most)), INT)
+            mask = b.or_(mask, b.shl(bits, INT(LANES * number)))
+        return mask
+
+    return signature, code
+
+
+def _pointers(context: Any, b: Any, signature: Any, arguments: Any) -> list[Any]:
+    """Return pointers for the arrays among the arguments."""
+    return [
+        context.make_array(kind)(context, b, value).data
+        for kind, value in zip(signature.args, arguments, strict=True)
+        if isinstance(kind, types.Array)
+    ]
 
 
 def _starts_of(b: Any, strip: Any) -> list[Any]:
@@ -164,19 +208,15 @@ def _factors(b: Any, factors: Any) -> list[Any]:
     ]
 
 
-def _floor_bits(b: Any, value: Any, margin: Any, smaller: Any) -> Any:
+def _bounds(b: Any, value: Any, margin: Any, others: list[Any]) -> tuple[Any, Any]:
+    """Return what `bound_strip` writes."""
+    wider, over, smaller = others
     zero = ir.Constant(FLOATS, [0.0] * LANES)
     infinity = ir.Constant(FLOATS, [float("inf")] * LANES)
+    reach = b.fmul(b.fadd(b.fmul(value, wider), margin), over)
     floor = larger(b, b.fsub(b.fmul(value, smaller), margin), zero)
     floor = b.select(b.fcmp_ordered(">=", value, zero), floor, infinity)
-    return b.bitcast(floor, PLACES)
-
-
-def _store_least(b: Any, floors: list[Any], lowest: Any, strip: Any) -> None:
-    least = floors[0]
-    for floor in floors[1:]:
-        least = b.select(b.icmp_signed("<", floor, least), floor, least)
-    b.store(reduce_to(b, "smin", least), b.gep(lowest, [strip]))
+    return reach, b.bitcast(floor, PLACES)
 
 
 def _long_strip_sums(
