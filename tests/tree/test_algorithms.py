@@ -151,8 +151,14 @@ def never_giving_up(build):
     return with_distinct(edges)
 
 
+def placed_first(X):
+    """Prim on the rotated points of a tree, in its order."""
+    return prim_rounded.prim_placed(X, *neighbor_lists.place_points(X))
+
+
 ALGORITHMS = {
     "float32": never_giving_up(prim_rounded.prim_rounded),
+    "float32, placed": never_giving_up(placed_first),
     "Gram matrix": with_distinct(prim_gram.prim_gram),
     "Boruvka": with_distinct(boruvka.boruvka),
     "short lists": with_settings(1, 1, 1),
@@ -165,8 +171,8 @@ SETS_PER_CHUNK = 64
 
 
 @pytest.mark.parametrize("chunk", range(8))
-def test_4096_random_cases_give_the_tree_of_exact_prim(chunk):
-    """512 data sets, eight algorithms and settings each."""
+def test_4608_random_cases_give_the_tree_of_exact_prim(chunk):
+    """512 data sets, nine algorithms and settings each."""
     generator = np.random.default_rng(chunk)
     for number in range(SETS_PER_CHUNK):
         n = int(generator.choice([2, 3, 5, 15, 16, 17, 33, 64, 65, 130, 400, 900]))
@@ -323,15 +329,15 @@ def test_the_public_function_uses_every_algorithm(rng, watch):
 @pytest.mark.usefixtures("all_compiled")
 @pytest.mark.parametrize(
     ("rank", "expected"),
-    [(2, ["boruvka_if_cheap"]), (12, ["boruvka_if_cheap", "prim_rounded"])],
+    [(2, ["boruvka_placed"]), (12, ["prim_placed"])],
 )
 def test_the_intrinsic_dimension_decides_where_both_may_be_fastest(
     rng, watch, rank, expected
 ):
     """Neighbors in a plane are few leaves away; in twelve dimensions all are near."""
     used = watch(
-        (boruvka, "boruvka"),
-        (boruvka, "boruvka_if_cheap"),
+        (boruvka, "boruvka_placed"),
+        (prim_rounded, "prim_placed"),
         (prim_rounded, "prim_rounded"),
     )
     X = rng.normal(size=(4000, rank)) @ rng.normal(size=(rank, 12))

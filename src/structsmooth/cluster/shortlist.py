@@ -19,6 +19,7 @@ from structsmooth.support.vectors import (
     INT,
     LANES,
     add_product,
+    aligned,
     any_of,
     bits_of,
     helpers,
@@ -43,13 +44,13 @@ def as_panels(points: NDArray[np.float64]) -> NDArray[np.float32]:
     Where the last panel has no point, the score is minus infinity.
     """
     n, d = points.shape
-    panels = np.zeros((-(-n // LANES), LANES, d + 1), np.float32)
-    panels[:, :, d] = -np.inf
+    by_point = np.zeros((-(-n // LANES) * LANES, d + 1), np.float32)
+    by_point[:, d] = -np.inf
     rounded = points.astype(np.float32)
     squares = np.einsum("ij,ij->i", rounded, rounded, dtype=np.float64)
-    by_point = panels.reshape(-1, d + 1)
     by_point[:n, :d], by_point[:n, d] = rounded, -0.5 * squares
-    return np.ascontiguousarray(panels.transpose(0, 2, 1))
+    panels = by_point.reshape(-1, LANES, d + 1).transpose(0, 2, 1)
+    return aligned(panels.shape, np.float32, panels)
 
 
 def move_rows(

@@ -20,6 +20,7 @@ from structsmooth.support.jit import is_compiled
 from structsmooth.tree import boruvka, prim_gram, prim_rounded
 from structsmooth.tree.duplicates import first_of_equal
 from structsmooth.tree.exact import Edges
+from structsmooth.tree.neighbor_lists import place_points, share_compared
 from structsmooth.tree.prim import prim
 
 # Features up to; rows up to which Prim on exact distances is fastest, up to which on
@@ -38,7 +39,7 @@ CROSSOVERS = (
 )
 # Boruvka is the faster of the two if a panel of points is compared with at most this
 # share of all others to find their neighbors.
-MOST_COMPARED = 0.2
+MOST_COMPARED = 0.25
 # Rows up to which Prim on exact distances is fastest where many of them are equal.
 TIED_ROWS = 2000
 # What Prim on float32 distances takes of the time of Prim on exact ones, where it
@@ -104,16 +105,21 @@ def _build(algorithm: str, X: NDArray[Any], n_threads: int) -> Edges:
     if algorithm == "prim_gram":
         return prim_gram.prim_gram(X)
     if algorithm == "either":
-        edges = boruvka.boruvka_if_cheap(X, n_threads, MOST_COMPARED)
+        placed = place_points(X)
+        share = share_compared(placed[0], boruvka.n_listed(len(X)))
+        if share <= MOST_COMPARED:
+            return boruvka.boruvka_placed(X, *placed, n_threads, share)
+        edges = prim_rounded.prim_placed(X, *placed)
         if edges is not None:
             return edges
-        algorithm = "prim_rounded"
     if algorithm == "prim_rounded":
         edges = prim_rounded.prim_rounded(X)
         if edges is not None:
             return edges
-        if len(X) <= TIED_ROWS or not is_ready("boruvka", prim_seconds(*X.shape)):
-            return prim(X)
+    if algorithm != "boruvka" and (
+        len(X) <= TIED_ROWS or not is_ready("boruvka", prim_seconds(*X.shape))
+    ):
+        return prim(X)
     return boruvka.boruvka(X, n_threads)
 
 

@@ -32,7 +32,6 @@ from structsmooth.tree.neighbor_lists import (
     ListedPoints,
     list_neighbors,
     place_points,
-    share_compared,
 )
 from structsmooth.tree.rounding import ErrorBound
 
@@ -46,39 +45,38 @@ EXACT_DISTANCES = 64
 
 def boruvka(X: NDArray[Any], n_threads: int = 1) -> Edges:
     """Return the edges of the tree of rows that are all different."""
-    return _tree_of(X, *place_points(X), n_threads)
+    return boruvka_placed(X, *place_points(X), n_threads)
 
 
-def boruvka_if_cheap(
-    X: NDArray[Any], n_threads: int, most_compared: float
-) -> Edges | None:
-    """Return the same, or None if lists need more than a share of all comparisons."""
-    tree, error = place_points(X)
-    if share_compared(tree, _n_listed(X)) > most_compared:
-        return None
-    return _tree_of(X, tree, error, n_threads)
-
-
-def _tree_of(X: NDArray[Any], tree: KDTree, error: ErrorBound, n_threads: int) -> Edges:
+def boruvka_placed(
+    X: NDArray[Any],
+    tree: KDTree,
+    error: ErrorBound,
+    n_threads: int,
+    share: float | None = None,
+) -> Edges:
     """Return the edges of the tree of points that have been placed in float32.
+
+    ``share`` is what `share_compared` returned for their lists, if it was called.
 
     Where many distances are equal, or too close for float32, that leaves everything to
     exact distances, one pair at a time. Then it is better to begin again with a tree of
     the data themselves.
     """
     n = len(X)
-    points = list_neighbors(X, tree, error, _n_listed(X), n_threads)
+    points = list_neighbors(X, tree, error, n_listed(n), n_threads, share)
     edges, is_complete = _join_all(points, n_threads, EXACT_DISTANCES * n)
     if not is_complete:
         exact = place_points(X, exactly=True)
-        points = list_neighbors(X, *exact, _n_listed(X), n_threads)
+        points = list_neighbors(X, *exact, n_listed(n), n_threads)
         edges, _ = _join_all(points, n_threads, np.iinfo(np.int64).max)
     left, right = edges.start[: n - 1], edges.end[: n - 1]
     return points.source[left], points.source[right], edges.squared[: n - 1]
 
 
-def _n_listed(X: NDArray[Any]) -> int:
-    return min(len(X) - 1, N_LISTED)
+def n_listed(n: int) -> int:
+    """Return how many neighbors the lists of n points hold."""
+    return min(n - 1, N_LISTED)
 
 
 def _join_all(

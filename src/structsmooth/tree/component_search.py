@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.support.jit import kernel
-from structsmooth.support.vectors import lowest_bit
+from structsmooth.support.vectors import aligned, lowest_bit
 from structsmooth.tree.exact import F64, I32, I64, Floats, precedes, squared_distance
 from structsmooth.tree.kdtree import KDTree, leaf_of
 from structsmooth.tree.neighbor_lists import STACK, ListedPoints, in_threads
@@ -91,11 +91,11 @@ def memory_for(tree: KDTree) -> Memory:
     n_places, d = tree.rows.shape
     kind = tree.rows.dtype
     return Memory(
-        panel=np.empty((1, d, PANEL), kind),
-        own=np.empty(PANEL, np.int32),
-        limit=np.empty(PANEL, kind),
+        panel=aligned((1, d, PANEL), kind, 0),
+        own=aligned((PANEL,), np.int32, 0),
+        limit=aligned((PANEL,), kind, 0),
         no_limit=np.full(n_places, -np.inf, kind),
-        out=np.empty(ROWS * PANEL, kind),
+        out=aligned((ROWS * PANEL,), kind, 0),
         stack=np.empty(STACK, np.int64),
     )
 

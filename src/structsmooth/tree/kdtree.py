@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structsmooth.support.jit import kernel
+from structsmooth.support.vectors import aligned
 from structsmooth.tree.exact import I64, Floats
 from structsmooth.tree.simd import PANEL
 
@@ -46,7 +47,7 @@ def build_kdtree(points: Floats, leaf_panels: int) -> KDTree:
     tree = KDTree(
         order=np.arange(n),
         rows=np.full((n_panels * PANEL, d), np.nan, points.dtype),
-        panels=np.full((n_panels, d, PANEL), np.nan, points.dtype),
+        panels=aligned((n_panels, d, PANEL), points.dtype, np.nan),
         start=np.zeros(n_nodes, np.int64),
         end=np.zeros(n_nodes, np.int64),
         low=np.full((n_nodes, d), np.inf, points.dtype),

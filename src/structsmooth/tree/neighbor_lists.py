@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.support.jit import kernel
-from structsmooth.support.vectors import lowest_bit
+from structsmooth.support.vectors import aligned, lowest_bit
 from structsmooth.tree.exact import F64, I32, I64, Floats, squared_distance
 from structsmooth.tree.kdtree import KDTree, build_kdtree, leaf_of
 from structsmooth.tree.rounding import ErrorBound, no_rounding, round_points
@@ -92,11 +92,21 @@ def share_compared(tree: KDTree, k: int) -> float:
 
 
 def list_neighbors(
-    X: NDArray[Any], tree: KDTree, error: ErrorBound, k: int, n_threads: int
+    X: NDArray[Any],
+    tree: KDTree,
+    error: ErrorBound,
+    k: int,
+    n_threads: int,
+    share: float | None = None,
 ) -> ListedPoints:
-    """Return the points with lists of their k nearest neighbors."""
+    """Return the points with lists of their k nearest neighbors.
+
+    ``share`` is what `share_compared` returned for them, if it was called.
+    """
     n, lists = len(X), _empty_lists(tree, k)
-    if n_threads == 1 and share_compared(tree, k) > MOST_SEARCHED:
+    if share is None and n_threads == 1:
+        share = share_compared(tree, k)
+    if share is not None and n_threads == 1 and share > MOST_SEARCHED:
         compare_panels(tree, *lists, _memory(tree, k, len(tree.panels)))
     else:
         in_threads(
@@ -128,17 +138,17 @@ def _empty_lists(tree: KDTree, k: int) -> Lists:
     return Lists(
         squared=np.empty((n_places, k), kind),
         place=np.empty((n_places, k), np.int32),
-        limit=np.empty(n_places, kind),
+        limit=aligned((n_places,), kind, np.nan),
     )
 
 
 def _memory(tree: KDTree, k: int, n_panels: int = 1) -> tuple[NDArray[Any], ...]:
     """Return memory for a search: the lists of some panels, and what tiles need."""
     kind = tree.rows.dtype
-    squared = np.empty((n_panels, k, PANEL), kind)
-    place = np.empty((n_panels, k, PANEL), np.int32)
+    squared = aligned((n_panels, k, PANEL), kind, np.inf)
+    place = aligned((n_panels, k, PANEL), np.int32, -1)
     no_limit = np.full(len(tree.rows), -np.inf, kind)
-    out, nothing = np.empty(ROWS * PANEL, kind), np.zeros(1, np.int32)
+    out, nothing = aligned((ROWS * PANEL,), kind, 0), np.zeros(1, np.int32)
     return squared, squared.ravel(), place, no_limit, out, nothing
 
 

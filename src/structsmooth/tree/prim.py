@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.support.jit import kernel
+from structsmooth.support.vectors import aligned
 from structsmooth.tree.exact import F64, I64, Edges, precedes
 from structsmooth.tree.simd import STRIP, WIDTH, approach_all, as_strips
 
@@ -22,7 +23,8 @@ def prim(X: NDArray[Any]) -> Edges:
     n, strips = len(X), as_strips(X)
     n_places = len(strips) * STRIP
     edges = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1)
-    nearest, nearest_row = np.full(n_places, np.inf), np.zeros(n_places, np.int64)
+    nearest = aligned((n_places,), np.float64, np.inf)
+    nearest_row = aligned((n_places,), np.int64, 0)
     _grow_tree(strips, np.arange(n), nearest, nearest_row, edges)
     return edges
 

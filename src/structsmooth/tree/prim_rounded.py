@@ -25,8 +25,9 @@ from structsmooth.tree.exact import (
     precedes,
     squared_distance,
 )
+from structsmooth.tree.kdtree import KDTree
 from structsmooth.tree.prim_gram import TRADE
-from structsmooth.tree.rounding import round_points
+from structsmooth.tree.rounding import ErrorBound, round_points
 from structsmooth.tree.simd_strips import (
     LONG_STRIP,
     approach_strip,
@@ -72,8 +73,22 @@ def prim_rounded(X: NDArray[Any]) -> Edges | None:
 
     None if there are too many close calls.
     """
-    n, d = X.shape
     points, error = round_points(X, rotate=False)
+    return _grow(X, points, np.arange(len(X)), error)
+
+
+def prim_placed(X: NDArray[Any], tree: KDTree, error: ErrorBound) -> Edges | None:
+    """Return the same for points that have been placed in a tree.
+
+    That puts points that are near each other into the same strips, of which fewer
+    change when the tree grows. For this alone a tree would take too long to build.
+    """
+    return _grow(X, tree.rows[: len(X)], tree.order, error)
+
+
+def _grow(X: NDArray[Any], points: F32, order: I64, error: ErrorBound) -> Edges | None:
+    """Return the same for points in an order of which the error has the slack."""
+    n, d = X.shape
     n_strips = -(-n // LONG_STRIP)
     n_places = n_strips * LONG_STRIP
     strips = aligned((n_strips, d, LONG_STRIP), np.float32, np.nan)
@@ -85,7 +100,7 @@ def prim_rounded(X: NDArray[Any]) -> Edges | None:
     squared[n:] = NO_POINT
     left = Open(
         strips=strips,
-        row=np.arange(n_places),
+        row=np.append(order, np.zeros(n_places - n, np.int64)),
         squared=squared,
         to=aligned((n_places,), np.int32, 0),
         margin=margin,

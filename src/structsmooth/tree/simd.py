@@ -18,6 +18,7 @@ from structsmooth.support.vectors import (
     INT,
     PLACES,
     add_square,
+    aligned,
     any_of,
     bits_of,
     helpers,
@@ -375,9 +376,11 @@ def as_strips(X: NDArray[Any]) -> F64:
     Where the last strip has no point there is one infinitely far from all others.
     """
     n, d = X.shape
-    strips = np.full((-(-n // STRIP), STRIP, d), np.inf)
-    strips.reshape(-1, d)[:n] = X
-    return np.ascontiguousarray(strips.transpose(0, 2, 1))
+    strips = aligned((-(-n // STRIP), d, STRIP), np.float64, np.inf)
+    whole = n // STRIP
+    strips[:whole] = X[: whole * STRIP].reshape(whole, STRIP, d).transpose(0, 2, 1)
+    strips[whole:, :, : n % STRIP] = X[whole * STRIP :].T
+    return strips
 
 
 @kernel
