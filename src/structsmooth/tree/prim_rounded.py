@@ -91,21 +91,16 @@ def _grow(X: NDArray[Any], points: F32, order: I64, error: ErrorBound) -> Edges 
     n, d = X.shape
     n_strips = -(-n // LONG_STRIP)
     n_places = n_strips * LONG_STRIP
-    strips = aligned((n_strips, d, LONG_STRIP), np.float32, np.nan)
-    fill_strips(points, strips)
-    # A hundredth more, for the rounding of the comparisons themselves.
-    margin = aligned((n_places,), np.float32, 0.0)
-    margin[:n] = 1.01 * 2.0 * error.slack**2 * (1.0 + 1.0 / TRADE)
-    squared = aligned((n_places,), np.float32, NO_LINK)
-    squared[n:] = NO_POINT
+    squared, margin, reach = aligned((3, n_places), np.float32, 0.0)
+    to, floor = aligned((2, n_places), np.int32, 0)
     left = Open(
-        strips=strips,
-        row=np.append(order, np.zeros(n_places - n, np.int64)),
+        strips=aligned((n_strips, d, LONG_STRIP), np.float32, np.nan),
+        row=np.empty(n_places, np.int64),
         squared=squared,
-        to=aligned((n_places,), np.int32, 0),
+        to=to,
         margin=margin,
-        reach=aligned((n_places,), np.float32, 0.0),
-        floor=aligned((n_places,), np.int32, 0),
+        reach=reach,
+        floor=floor,
         lowest=np.empty(n_strips, np.int32),
     )
     memory = Memory(
@@ -119,25 +114,25 @@ def _grow(X: NDArray[Any], points: F32, order: I64, error: ErrorBound) -> Edges 
     )
     edges = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1)
     exact = X.astype(np.float64, copy=False)  # so that one type is compiled
-    if grow_rounded(exact, left, factors, memory, edges, CLOSE_CALLS * n):
+    placed = points, order, error.slack
+    if grow_rounded(exact, placed, left, factors, memory, edges, CLOSE_CALLS * n):
         return edges
     return None
 
 
 @kernel
-def fill_strips(points: F32, strips: F32) -> None:
-    """Write the points 64 at a time, feature by feature."""
-    for i in range(points.shape[0]):
-        strip, lane = divmod(i, LONG_STRIP)
-        for feature in range(points.shape[1]):
-            strips[strip, feature, lane] = points[i, feature]
-
-
-@kernel
 def grow_rounded(
-    X: F64, left: Open, factors: F32, memory: Memory, edges: Edges, budget: int
+    X: F64,
+    placed: tuple[F32, I64, F64],
+    left: Open,
+    factors: F32,
+    memory: Memory,
+    edges: Edges,
+    budget: int,
 ) -> bool:
-    """Grow the tree from the first row; return whether the budget sufficed.
+    """Grow the tree from the first point; return whether the budget sufficed.
+
+    The points of the float32 copy are ``placed`` in some order, with their slacks.
 
     Points that have joined the tree make way for open ones, which halves the work. A
     new link is rarely as short as the old one, so most strips stay as they are.
@@ -147,6 +142,17 @@ def grow_rounded(
     strips, row_of, squared, to, margin, reach, floor, lowest = left
     point, fresh, nothing = memory
     wider, over = factors[1], factors[2]
+    points, order, slack = placed
+    for i in range(strips.shape[0] * LONG_STRIP):
+        if i >= n:
+            squared[i] = NO_POINT
+            continue
+        row_of[i], squared[i] = order[i], NO_LINK
+        # A hundredth more, for the rounding of the comparisons themselves.
+        margin[i] = 1.01 * 2.0 * slack[i] ** 2 * (1.0 + 1.0 / TRADE)
+        strip, lane = divmod(i, LONG_STRIP)
+        for feature in range(n_features):
+            strips[strip, feature, lane] = points[i, feature]
     for strip in range(strips.shape[0]):
         bound_strip(squared, strip, factors, margin, reach, floor)
         lowest[strip] = least_of_strip(floor, strip)
@@ -199,7 +205,7 @@ def grow_rounded(
             least = min(least, own)
         if budget < 0:
             return False
-        lane = np.int64(lowest_bit(lanes_up_to(floor, nearest, least)))
+        lane = lowest_bit(lanes_up_to(floor, nearest, least))
         chosen = nearest * LONG_STRIP + lane
         # Whatever may be shorter than this link has a lower floor than its reach.
         highest = (squared[chosen] * wider + margin[chosen]) * over
@@ -267,7 +273,7 @@ def _first_in_order(
     """
     count = 0
     while rivals != 0:
-        at = strip * LONG_STRIP + np.int64(lowest_bit(rivals))
+        at = strip * LONG_STRIP + lowest_bit(rivals)
         rivals &= rivals - np.uint64(1)
         count += 1
         own = squared_distance(X, row_of[at], to[at])

@@ -92,7 +92,7 @@ def _extent(X: NDArray[Any]) -> tuple[F64, F64]:
     The center is a median of a few rows, which no distant row can move, so that all
     others stay near it.
     """
-    few = X[np.linspace(0, len(X) - 1, MEDIAN_OF).astype(np.int64)]
+    few = X[np.arange(MEDIAN_OF) * (len(X) - 1) // (MEDIAN_OF - 1)]
     center = np.sort(few, axis=0)[MEDIAN_OF // 2].astype(np.float64)
     low, high = center.copy(), center.copy()
     _find_range(X, low, high)
