@@ -28,6 +28,7 @@ from structsmooth.errors import (
     InvalidParameterError,
 )
 from structsmooth.support.blocks import blocks_of, float64_blocks, running_sum
+from structsmooth.support.columns import range_of_columns
 from structsmooth.support.validation import check_integer
 
 # With ``n_components=None``, up to this many features are kept as they are.
@@ -38,6 +39,9 @@ KEEP_VARIANCE = 0.95
 MOST_COMPONENTS = 64
 # A full eigendecomposition up to this many features, a truncated one beyond.
 FULL_SPECTRUM = 2048
+# Rows for each feature whose products are summed at once, so that it does not matter
+# how long it takes to add their sums up.
+SCATTER_ROWS = 16
 # Sparse features with more columns than this would not fit into memory as dense ones.
 MOST_DENSE_COLUMNS = 1000
 # Warn when a feature's spread is this many times the median feature's.
@@ -74,16 +78,14 @@ class LinearReduction:
     def transform(self, X: Any) -> Any:
         """Return the reduced features, dense unless nothing but scaling is done.
 
-        They are float64, except for dense rows that are left as they are.
+        They are float64, except for dense rows that are left as they are. Those of a
+        row depend on that row alone, to the last bit.
         """
         if self.components is not None and not sp.issparse(X):
             reduced = np.empty((X.shape[0], len(self.components)))
             for part in blocks_of(X):
-                reduced[part] = self._transform(X[part])
+                reduced[part] = self._project(X[part], self.components)
             return reduced
-        return self._transform(X)
-
-    def _transform(self, X: Any) -> Any:
         if sp.issparse(X) or self.changes_values:
             X = X.astype(np.float64, copy=False)
         if self.exponent:
@@ -94,9 +96,17 @@ class LinearReduction:
             X = X - self.center
         if self.scale is not None:
             X = X / self.scale
-        if self.components is not None:
-            X = X @ self.components.T
         return X
+
+    def _project(
+        self, block: NDArray[Any], components: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        from structsmooth.support.products import project  # loads numba
+
+        if self.exponent:
+            block = _scale_by_power(block.astype(np.float64), -self.exponent)
+        center = np.zeros(block.shape[1]) if self.center is None else self.center
+        return project(np.ascontiguousarray(block), center, self.scale, components)
 
     def _transform_sparse(self, X: Any) -> Any:
         # Distances do not depend on the center, so without components X stays sparse.
@@ -275,23 +285,28 @@ class _ArrayMoments:
     ) -> None:
         self._X, self._random_state, self._weights = X, random_state, weights
         self.n_rows, n_features = X.shape
-        self.low, self.high = X.min(axis=0), X.max(axis=0)
         self._scatter: NDArray[np.float64] | None = None
         is_plain = not sp.issparse(X) and weights is None
         self._scatters_at_once = is_plain and scatters_at_once(n_features)
         if sp.issparse(X):
             self.low, self.high = (
-                self.low.toarray().ravel(),
-                self.high.toarray().ravel(),
+                X.min(axis=0).toarray().ravel(),
+                X.max(axis=0).toarray().ravel(),
             )
+        else:
+            self.low, self.high = range_of_columns(X)
 
     def mean_and_variance(
         self, exponent: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         scaled = LinearReduction(exponent=exponent).transform
         if self._scatters_at_once:
-            shift = scaled(next(float64_blocks(self._X))).mean(axis=0)
-            parts = (deviations(scaled(b), shift) for b in float64_blocks(self._X))
+            X = self._X
+            shift = scaled(next(float64_blocks(X))).mean(axis=0)
+            fewest = SCATTER_ROWS * X.shape[1]
+            parts = (
+                deviations(scaled(X[part]), shift) for part in blocks_of(X, fewest)
+            )
             mean, self._scatter = mean_and_scatter(shift, parts)
             return mean, np.diag(self._scatter) / self.n_rows
         if not sp.issparse(self._X) and self._weights is None:
@@ -320,8 +335,7 @@ class _ArrayMoments:
         if not sp.issparse(X) and self._weights is None and d <= FULL_SPECTRUM:
             scatter = np.zeros((d, d))
             for part in blocks_of(X):
-                rows = standardize.transform(X[part])
-                scatter += rows.T @ rows
+                scatter += scatter_of_block(X[part], standardize)
             return leading_components(scatter, most)
         X = standardize.transform(X)
         if self._weights is not None:
@@ -337,14 +351,12 @@ class _ArrayMoments:
 
 
 def deviations(
-    block: NDArray[np.float64], shift: NDArray[np.float64]
+    block: NDArray[Any], shift: NDArray[np.float64]
 ) -> tuple[int, NDArray[np.float64], NDArray[np.float64]]:
-    """Return how many rows there are, and sums of their deviations and of products.
+    """Return how many rows there are, and sums of their deviations and of products."""
+    from structsmooth.support.products import scatter_of  # loads numba
 
-    The block is overwritten.
-    """
-    block -= shift
-    return len(block), block.sum(axis=0), block.T @ block
+    return len(block), *scatter_of(np.ascontiguousarray(block), shift)
 
 
 def mean_and_scatter(
@@ -365,6 +377,14 @@ def mean_and_scatter(
     rest = total / n_rows
     scatter -= n_rows * np.outer(rest, rest)
     return shift + rest, scatter
+
+
+def scatter_of_block(
+    block: NDArray[Any], standardize: LinearReduction
+) -> NDArray[np.float64]:
+    """Return the sum of the products of rows once they are standardized."""
+    rows = standardize.transform(block)
+    return deviations(rows, np.zeros(rows.shape[1]))[2]
 
 
 def scatters_at_once(n_features: int) -> bool:

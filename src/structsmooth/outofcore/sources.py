@@ -198,14 +198,10 @@ class Rows:
         self, work: Callable[[int, NDArray[Any]], Result]
     ) -> Iterator[Result]:
         """Work on pieces of reduced rows, with the number of the first row."""
-        step = self.plan.block_rows
 
         def read_and_work(first: int) -> Result:
             piece = self._read(first, self.plan.piece_rows)
-            # Block by block, because a product of matrices depends on their size.
-            blocks = [piece[at : at + step] for at in range(0, len(piece), step)]
-            reduced = [self.reduction.transform(block) for block in blocks]
-            return work(first, np.concatenate(reduced))
+            return work(first, self.reduction.transform(piece))
 
         # A plan allows for three pieces: two are worked on while one is written.
         starts = range(0, self.n_rows, self.plan.piece_rows)

@@ -22,9 +22,11 @@ from structsmooth.reduce import (
     deviations,
     leading_components,
     mean_and_scatter,
+    scatter_of_block,
     scatters_at_once,
 )
 from structsmooth.support.blocks import running_sum
+from structsmooth.support.columns import range_of_columns
 from structsmooth.support.groups import order_by_group
 from structsmooth.support.parallel import side_by_side
 from structsmooth.support.progress import Stage
@@ -57,9 +59,7 @@ class BlockMoments:
         self._scatter: NDArray[np.float64] | None = None
 
     def _find_range(self) -> dict[str, Any]:
-        ranges = self._rows.raw(
-            lambda rows: (rows.min(axis=0), rows.max(axis=0)), check=True
-        )
+        ranges = self._rows.raw(range_of_columns, check=True)
         low, high = next(ranges)
         for lowest, highest in ranges:
             low, high = np.minimum(low, lowest), np.maximum(high, highest)
@@ -94,13 +94,6 @@ class BlockMoments:
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return leading components of the standardized rows, and variance ratios."""
 
-        def standardized(block: NDArray[Any]) -> NDArray[np.float64]:
-            return np.asarray(standardize.transform(block.astype(np.float64)))
-
-        def products(block: NDArray[Any]) -> NDArray[np.float64]:
-            rows = standardized(block)
-            return np.asarray(rows.T @ rows)
-
         def find() -> dict[str, Any]:
             if self._scatter is not None:
                 components, ratio = leading_components(
@@ -108,11 +101,12 @@ class BlockMoments:
                 )
             elif len(self.low) <= FULL_SPECTRUM:
                 scatter = np.zeros((len(self.low), len(self.low)))
-                for product in self._rows.raw(products):
-                    scatter += product
+                for part in self._rows.raw(lambda b: scatter_of_block(b, standardize)):
+                    scatter += part
                 components, ratio = leading_components(scatter, most)
             else:
-                model = _incremental_pca(self._rows.raw(standardized), most)
+                blocks = self._rows.raw(standardize.transform)
+                model = _incremental_pca(blocks, most)
                 components, ratio = model.components_, model.explained_variance_ratio_
             return {"components": components, "ratio": ratio}
 

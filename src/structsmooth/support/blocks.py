@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 NUMBERS, FEWEST_ROWS = 1 << 19, 256
 
 
-def blocks_of(X: NDArray[Any]) -> Iterator[slice]:
+def blocks_of(X: NDArray[Any], fewest: int = FEWEST_ROWS) -> Iterator[slice]:
     """Yield the rows of each block."""
-    step = max(FEWEST_ROWS, NUMBERS // X.shape[1])
+    step = max(fewest, NUMBERS // X.shape[1])
     for start in range(0, X.shape[0], step):
         yield slice(start, min(start + step, X.shape[0]))
 

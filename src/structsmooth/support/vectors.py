@@ -89,10 +89,11 @@ def add_square(b: Any, total: Any, difference: Any) -> Any:
 
 
 def add_product(b: Any, total: Any, one: Any, other: Any) -> Any:
-    """Return total + one * other of float32 vectors, rounded once."""
+    """Return total + one * other of vectors, rounded once."""
     vector = total.type
     kind = ir.FunctionType(vector, [vector] * 3)
-    name = f"llvm.fma.v{vector.count}f32"
+    size = 64 if vector.element == ir.DoubleType() else 32
+    name = f"llvm.fma.v{vector.count}f{size}"
     function = helpers.get_or_insert_function(b.module, kind, name)
     return b.call(function, [one, other, total])
 

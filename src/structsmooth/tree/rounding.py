@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from structsmooth.support.columns import range_of_columns
 from structsmooth.support.jit import kernel
 from structsmooth.tree.exact import F32, F64
 
@@ -94,23 +95,11 @@ def _extent(X: NDArray[Any]) -> tuple[F64, F64]:
     """
     few = X[np.arange(MEDIAN_OF) * (len(X) - 1) // (MEDIAN_OF - 1)]
     center = np.sort(few, axis=0)[MEDIAN_OF // 2].astype(np.float64)
-    low, high = center.copy(), center.copy()
-    _find_range(X, low, high)
+    low, high = range_of_columns(X)
     return center, np.maximum(high - center, center - low)
 
 
-# Kernels, because NumPy would hold the interpreter's lock for these short calls, and
-# with it the threads that build other trees.
-@kernel
-def _find_range(X: NDArray[Any], low: F64, high: F64) -> None:
-    """Find the lowest and the highest value of each feature."""
-    for i in range(X.shape[0]):
-        for feature in range(X.shape[1]):
-            value = np.float64(X[i, feature])
-            low[feature] = value if value < low[feature] else low[feature]
-            high[feature] = value if value > high[feature] else high[feature]
-
-
+# A kernel, because NumPy would hold the interpreter's lock.
 @kernel(fastmath={"reassoc", "contract"})
 def _round_rows(
     X: NDArray[Any], center: F64, scale: float, points: F32, norms: F64

@@ -1,0 +1,22 @@
+"""The range of every column."""
+
+import numpy as np
+import pytest
+
+from structsmooth.support.columns import range_of_columns
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_range_of_columns_is_the_lowest_and_the_highest_value(dtype, order):
+    X = np.array([[3, -1, 7], [1, -2, 7], [2, -5, 7], [2, 0, 7]], dtype, order=order)
+    low, high = range_of_columns(X)
+    np.testing.assert_array_equal(low, [1, -5, 7])
+    np.testing.assert_array_equal(high, [3, 0, 7])
+    assert low.dtype == high.dtype == np.float64
+
+
+def test_range_of_columns_of_one_row_is_that_row():
+    low, high = range_of_columns(np.array([[2.0, -3.0]]))
+    np.testing.assert_array_equal(low, [2.0, -3.0])
+    np.testing.assert_array_equal(high, [2.0, -3.0])
