@@ -122,13 +122,22 @@ def test_constant_features_are_refused(reducer):
         fit_reduction(np.full((8, 3), 0.1), reducer)
 
 
+def test_threads_and_the_rows_around_a_row_change_no_bit(rng):
+    X = rng.normal(size=(30000, 40)) * np.geomspace(1, 9, 40)  # in three blocks
+    one, two = (fit_reduction(X, "scaled-pca", n_jobs=n) for n in (1, 2))
+    np.testing.assert_array_equal(one.components, two.components)
+    np.testing.assert_array_equal(one.scale, two.scale)
+    few = slice(12345, 12350)
+    np.testing.assert_array_equal(one.transform(X)[few], one.transform(X[few]))
+
+
 @pytest.mark.parametrize("offset", [0.0, 1e7])
-def testmean_and_scatter_in_one_pass_lose_no_digits(rng, offset):
+def test_mean_and_scatter_in_one_pass_lose_no_digits(rng, offset):
     """Sorted rows, so that the first block is far from the mean of all."""
     X = np.sort(rng.normal(size=(6000, 40)), axis=0) * np.geomspace(1e-3, 1e3, 40)
     X += offset
     shift = X[:500].mean(axis=0)
-    blocks = (X[start : start + 500].copy() for start in range(0, len(X), 500))
+    blocks = (X[start : start + 500] for start in range(0, len(X), 500))
     mean, scatter = mean_and_scatter(shift, (deviations(b, shift) for b in blocks))
     exact = X.astype(np.longdouble)
     expected = exact.mean(axis=0)

@@ -29,6 +29,7 @@ from structsmooth.errors import (
 )
 from structsmooth.support.blocks import blocks_of, float64_blocks, running_sum
 from structsmooth.support.columns import range_of_columns
+from structsmooth.support.parallel import side_by_side
 from structsmooth.support.validation import check_integer
 
 # With ``n_components=None``, up to this many features are kept as they are.
@@ -41,7 +42,7 @@ MOST_COMPONENTS = 64
 FULL_SPECTRUM = 2048
 # Rows for each feature whose products are summed at once, so that it does not matter
 # how long it takes to add their sums up.
-SCATTER_ROWS = 16
+SCATTER_ROWS = 8
 # Sparse features with more columns than this would not fit into memory as dense ones.
 MOST_DENSE_COLUMNS = 1000
 # Warn when a feature's spread is this many times the median feature's.
@@ -165,6 +166,7 @@ def fit_reduction(
     n_components: int | None = None,
     random_state: Any = None,
     weights: NDArray[Any] | None = None,
+    n_jobs: int | None = None,
 ) -> Reduction:
     """Fit a reduction of checked features, with the settings of `StructuralSmoother`.
 
@@ -174,7 +176,7 @@ def fit_reduction(
     """
     check_reducer(reducer, n_components, X.shape)
     if not is_transformer(reducer):
-        moments = _ArrayMoments(X, random_state, weights)
+        moments = _ArrayMoments(X, random_state, weights, n_jobs)
         return reduce_linearly(moments, reducer, n_components)
     if not is_table(X):
         _refuse_constant(_ArrayMoments(X, random_state, weights))
@@ -281,9 +283,14 @@ class _ArrayMoments:
     """The `Moments` of an array or sparse matrix in memory, of weighted rows or not."""
 
     def __init__(
-        self, X: Any, random_state: Any, weights: NDArray[Any] | None = None
+        self,
+        X: Any,
+        random_state: Any,
+        weights: NDArray[Any] | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         self._X, self._random_state, self._weights = X, random_state, weights
+        self._n_jobs = n_jobs
         self.n_rows, n_features = X.shape
         self._scatter: NDArray[np.float64] | None = None
         is_plain = not sp.issparse(X) and weights is None
@@ -303,9 +310,12 @@ class _ArrayMoments:
         if self._scatters_at_once:
             X = self._X
             shift = scaled(next(float64_blocks(X))).mean(axis=0)
-            fewest = SCATTER_ROWS * X.shape[1]
-            parts = (
-                deviations(scaled(X[part]), shift) for part in blocks_of(X, fewest)
+            parts = side_by_side(
+                lambda part: deviations(scaled(X[part]), shift),
+                blocks_of(X, SCATTER_ROWS * X.shape[1]),
+                self._n_jobs,
+                share_memory=True,
+                ahead=2,
             )
             mean, self._scatter = mean_and_scatter(shift, parts)
             return mean, np.diag(self._scatter) / self.n_rows

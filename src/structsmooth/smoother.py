@@ -209,7 +209,7 @@ class StructuralSmoother(SmootherBase):
         with threadpool_limits(1), Progress(self.verbose > 0) as progress:
             with progress.stage("reduce"):
                 reduction = fit_reduction(
-                    rows, self.reducer, self.n_components, seed, weights
+                    rows, self.reducer, self.n_components, seed, weights, self.n_jobs
                 )
                 features = reduction.transform(rows)
                 if self.regions == "point" or self.ignore_suspects:
