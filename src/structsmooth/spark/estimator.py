@@ -29,6 +29,7 @@ from structsmooth.settings import check_settings
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.spark import stages
 from structsmooth.spark.frame import (
+    array_literal,
     check_rows,
     features_array,
     label_values,
@@ -158,8 +159,8 @@ def _bounds(
     most: int,
 ) -> list[BayesErrorBounds]:
     """Bound each region on one worker."""
-    of_cluster = F.lit(regions.region_of_cluster.tolist())
-    packed = packed.withColumn("region", of_cluster[F.col("cluster")].cast("int"))
+    of_cluster = array_literal(regions.region_of_cluster, "int")
+    packed = packed.withColumn("region", of_cluster[F.col("cluster")])
     packed = packed.drop("cluster", "n", "total")
     region_sizes = np.zeros(regions.n_regions)
     np.add.at(region_sizes, regions.region_of_cluster, sizes)
@@ -174,8 +175,8 @@ def _bounds(
     seconds = np.array([prim_seconds(size, packing.width) for size in kept])
     per_core = np.clip(seconds.sum() / n_cores / TASK_SECONDS, 1, TASKS_PER_CORE)
     n_tasks = min(regions.n_regions, int(n_cores * per_core))
-    keys = F.lit(stages.spread_evenly(spark, seconds, n_tasks).tolist())
-    packed = packed.withColumn("key", keys[F.col("region")].cast("int"))
+    keys = array_literal(stages.spread_evenly(spark, seconds, n_tasks), "int")
+    packed = packed.withColumn("key", keys[F.col("region")])
     settings = {
         "n_classes": len(classes),
         "correct_forced_edges": smoother.correct_forced_edges,

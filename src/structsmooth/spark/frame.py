@@ -23,7 +23,12 @@ from pyspark.sql import types as T  # noqa: N812 (Spark's own)
 from threadpoolctl import threadpool_limits
 
 from structsmooth.errors import InvalidInputError
-from structsmooth.reduce import FULL_SPECTRUM, LinearReduction, leading_components
+from structsmooth.reduce import (
+    FULL_SPECTRUM,
+    LinearReduction,
+    leading_components,
+    scatter_of_block,
+)
 from structsmooth.support.validation import check_label_structure, encode_labels
 
 # More labels than this are identifiers, and would not fit into the driver.
@@ -71,6 +76,15 @@ def type_of(dataset: DataFrame, column: str, name: str) -> Any:
             + ", ".join(dataset.columns)
         )
     return dataset.schema[column].dataType
+
+
+def array_literal(values: NDArray[Any], kind: str) -> Any:
+    """Return a column that holds the same array of numbers in every row.
+
+    Sent to Spark as one text: `F.lit` of a list makes a call for each number.
+    """
+    text = " ".join(map(repr, values.tolist()))
+    return F.split(F.lit(text), " ").cast(f"array<{kind}>")
 
 
 def matrix_of(column: Any) -> NDArray[Any]:
@@ -274,8 +288,7 @@ class FrameMoments:
         def multiply(batches: Iterator[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
             products = np.zeros((d, d))
             for batch in batches:
-                X = standardize.transform(matrix_of(batch.column("x")))
-                products += X.T @ X
+                products += scatter_of_block(matrix_of(batch.column("x")), standardize)
             step = max(1, PRODUCT_NUMBERS // d)
             for start in range(0, d, step):
                 some = products[start : start + step].tobytes()

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own)
 from structsmooth.errors import FileFormatError
 from structsmooth.io import codec
 from structsmooth.smoother import StructuralSmoother
-from structsmooth.spark.frame import features_array, label_values
+from structsmooth.spark.frame import array_literal, features_array, label_values
 from structsmooth.spark.params import SmootherParams
 from structsmooth.spark.stages import on_features
 
@@ -64,7 +64,7 @@ class SparkStructuralSmootherModel(
         # A temporary column, so that the column function runs only once.
         hidden = f"{self.uid}_cluster"
         found = dataset.withColumn(hidden, cluster)
-        strength = F.lit(self._smoother.strengths_.tolist())[F.col(hidden)]
+        strength = array_literal(self._smoother.strengths_, "double")[F.col(hidden)]
         columns = {"clusterCol": F.col(hidden), "strengthCol": strength}
         if self.getLabelCol() in dataset.columns:
             value = label_values(dataset, self.getLabelCol())
