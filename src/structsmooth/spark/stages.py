@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import heapq
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -18,7 +19,7 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own)
 from pyspark.sql.functions import pandas_udf
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from structsmooth.bayes_error.bounds import bounds_of_sample, region_bounds
 from structsmooth.cluster import clusterers
@@ -260,7 +261,7 @@ def bounder(
         if "ids" in packed:
             ids = np.concatenate(packed["ids"].tolist())
             order = order[np.argsort(ids[order], kind="stable")]
-        with threadpool_limits(1):
+        with _libraries().limit(limits=1):
             bounds = region_bounds(X[order], coded[order].astype(np.int64), **settings)
         counts = packed.get("counts")
         if counts is not None and counts.notna().all():
@@ -274,6 +275,12 @@ def bounder(
         return pd.DataFrame({"region": packed["region"].head(1), "bounds": [text]})
 
     return bound
+
+
+@functools.cache
+def _libraries() -> ThreadpoolController:
+    """Return the libraries with threads, for which to look takes as long as a tree."""
+    return ThreadpoolController()
 
 
 def _order_of_values(
