@@ -124,7 +124,6 @@ def with_settings(n_listed, leaf_panels, n_threads):
     def build(X):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(boruvka, "N_LISTED", n_listed)
-            patch.setattr(neighbor_lists, "LEAF_PANELS", ((np.inf, leaf_panels),))
             return boruvka.boruvka(X, n_threads)
 
     return with_distinct(build)

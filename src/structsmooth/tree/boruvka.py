@@ -27,7 +27,7 @@ from structsmooth.tree.component_search import (
     search_components,
 )
 from structsmooth.tree.exact import F64, I32, I64, Edges
-from structsmooth.tree.kdtree import KDTree
+from structsmooth.tree.kdtree import BLOCK, KDTree
 from structsmooth.tree.neighbor_lists import (
     ListedPoints,
     list_neighbors,
@@ -93,7 +93,7 @@ def _join_all(
     )
     doubtful = Doubtful(
         asking=np.empty(n, np.int64),
-        common=np.empty(len(points.tree.start), np.int32),
+        common=np.full(len(points.tree.low) * BLOCK, -1, np.int32),
     )
     edges = _empty_edges(n)
     progress = np.array([n, 0, NOBODY, 0])
@@ -149,7 +149,9 @@ def advance(
         # The largest component is spared: the others will join it anyway.
         spared = _largest_component(components.number, n, n - n_edges)
         progress[2] = spared
-        progress[3] = find_doubtful(points, components, spared, doubtful)
+        progress[3] = find_doubtful(
+            points, components, n - n_edges, spared, doubtful
+        )
 
 
 @kernel

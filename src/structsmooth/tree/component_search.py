@@ -16,8 +16,15 @@ from numpy.typing import NDArray
 from structsmooth.support.jit import kernel
 from structsmooth.support.vectors import aligned, lowest_bit
 from structsmooth.tree.exact import F64, I32, I64, Floats, precedes, squared_distance
-from structsmooth.tree.kdtree import KDTree, leaf_of
-from structsmooth.tree.neighbor_lists import STACK, ListedPoints, in_threads
+from structsmooth.tree.kdtree import (
+    BLOCK,
+    KDTree,
+    Walk,
+    next_panel,
+    start_walk,
+    walk_for,
+)
+from structsmooth.tree.neighbor_lists import ListedPoints, in_threads
 from structsmooth.tree.rounding import ErrorBound
 from structsmooth.tree.simd import (
     PANEL,
@@ -41,8 +48,8 @@ class Shortest(NamedTuple):
 class Doubtful(NamedTuple):
     """Who must search, and what they may leave out."""
 
-    asking: I64  # the places of those points
-    common: I32  # by node: the component of all its points, -1 if they differ
+    asking: I64  # the places of those points, component by component
+    common: I32  # by box: the component of all its points, -1 if they differ
 
 
 class Memory(NamedTuple):
@@ -53,7 +60,7 @@ class Memory(NamedTuple):
     limit: Floats  # (16,): squared distances must be below it
     no_limit: Floats  # (places,): minus infinity
     out: Floats
-    stack: I64
+    walk: Walk
 
 
 class Components(NamedTuple):
@@ -96,7 +103,7 @@ def memory_for(tree: KDTree) -> Memory:
         limit=aligned((PANEL,), kind, 0),
         no_limit=np.full(n_places, -np.inf, kind),
         out=aligned((ROWS * PANEL,), kind, 0),
-        stack=np.empty(STACK, np.int64),
+        walk=walk_for(tree),
     )
 
 
@@ -146,7 +153,11 @@ def _take_better(
 
 @kernel
 def find_doubtful(
-    points: ListedPoints, components: Components, spared: int, doubtful: Doubtful
+    points: ListedPoints,
+    components: Components,
+    n_components: int,
+    spared: int,
+    doubtful: Doubtful,
 ) -> int:
     """Write which points must search, and what they may leave out.
 
@@ -157,33 +168,46 @@ def find_doubtful(
     n, k = squared.shape
     _set_common(points.tree, number, n, doubtful.common)
     _compare_adjacent(points, number, shortest)
-    count = 0
-    for i in range(n):
-        own, slot = number[i], slots[i]
-        if own == spared or beyond[i] > shortest.squared[own]:
-            continue
-        if slot < k and place[i, slot] >= 0 and squared[i, slot] < beyond[i]:
-            continue  # the list holds the point's shortest way out
-        doubtful.asking[count] = i
-        count += 1
-    return count
+    asking = doubtful.asking
+    start = np.zeros(n_components + 1, np.int64)
+    for put in (False, True):
+        for i in range(n):
+            own, slot = number[i], slots[i]
+            if own == spared or beyond[i] > shortest.squared[own]:
+                continue
+            if slot < k and place[i, slot] >= 0 and squared[i, slot] < beyond[i]:
+                continue  # the list holds the point's shortest way out
+            if put:
+                asking[start[own]] = i
+                start[own] += 1
+            else:
+                start[own + 1] += 1
+        if not put:
+            for c in range(n_components):
+                start[c + 1] += start[c]
+    return start[n_components - 1]
 
 
 @kernel
 def _set_common(tree: KDTree, number: I32, n: int, common: I32) -> None:
-    """Set for each node the component of all its points, -1 if they differ."""
-    first_leaf = len(common) // 2
-    for node in range(len(common) - 1, -1, -1):
-        if node < first_leaf:
-            left, right = common[2 * node + 1], common[2 * node + 2]
-            common[node] = left if left == right else -1
-            continue
-        begin, stop = tree.start[node] * PANEL, min(tree.end[node] * PANEL, n)
-        common[node] = number[min(begin, n - 1)]
-        for i in range(begin, stop):
-            if number[i] != common[node]:
-                common[node] = -1
-                break
+    """Set for each box the component of all its points, -1 if they differ."""
+    first = tree.first
+    for i in range(n):
+        panel = i // PANEL
+        if i % PANEL == 0:
+            common[panel] = number[i]
+        elif number[i] != common[panel]:
+            common[panel] = -1
+    n_nodes = (n + PANEL - 1) // PANEL
+    for level in range(1, len(first)):
+        own, below = first[level] * BLOCK, first[level - 1] * BLOCK
+        for node in range(n_nodes):
+            at = own + node // BLOCK
+            if node % BLOCK == 0:
+                common[at] = common[below + node]
+            elif common[below + node] != common[at]:
+                common[at] = -1
+        n_nodes = (n_nodes + BLOCK - 1) // BLOCK
 
 
 @kernel
@@ -217,54 +241,43 @@ def search_for_points(
 ) -> int:
     """Search for points in doubt, sixteen at a time: number first, first + step, ...
 
-    From the leaf of the first of them up to the root, the other child of each node is
-    searched, without their own component. Gives up when the budget is spent; returns
-    what is left of it.
+    From the panel of the first of them upwards, without their own component. Gives up
+    when the budget is spent; returns what is left of it.
     """
     tree, error, source, X = points.tree, points.error, points.source, points.X
-    rows, start, end, low, high = tree.rows, tree.start, tree.end, tree.low, tree.high
-    panel, own, limit, no_limit, out, stack = memory
+    rows, low, high = tree.rows, tree.low, tree.high
+    panel, own, limit, no_limit, out, walk = memory
     asking, common = doubtful
-    first_leaf = len(start) // 2
     for begin in range(first * PANEL, len(asking), step * PANEL):
         if budget <= 0:
             break
         count = min(PANEL, len(asking) - begin)
         shared = number[asking[begin]]
         for lane in range(PANEL):
-            own[lane] = -1
-            for feature in range(rows.shape[1]):
-                panel[0, feature, lane] = np.nan
+            own[lane], limit[lane] = -1, -np.inf
         for lane in range(count):
-            i = asking[begin + lane]
-            own[lane] = number[i]
+            own[lane] = number[asking[begin + lane]]
             shared = shared if own[lane] == shared else -2
-            for feature in range(rows.shape[1]):
-                panel[0, feature, lane] = rows[i, feature]
+        for feature in range(rows.shape[1]):
+            value = rows[asking[begin], feature]
+            least, most = value, value
+            for lane in range(PANEL):
+                # Places without a point repeat the first one.
+                at = begin + lane if lane < count else begin
+                value = rows[asking[at], feature]
+                panel[0, feature, lane] = value
+                least, most = min(least, value), max(most, value)
+            walk.low[feature], walk.high[feature] = least, most
         _set_limits(error, shortest, own, asking[begin : begin + count], limit)
-        ancestor = leaf_of(tree, asking[begin] // PANEL)
-        stack[0] = ancestor
-        depth = 1
+        start_walk(walk, asking[begin] // PANEL)
         while True:
-            if depth == 0:
-                if ancestor == 0:
-                    break
-                stack[0] = ((ancestor - 1) ^ 1) + 1
-                depth = 1
-                ancestor = (ancestor - 1) >> 1
-            depth -= 1
-            node = stack[depth]
-            if common[node] == shared:
-                continue
-            if panel_near_box(panel, 0, low, high, node, limit, 0) == 0:
-                continue
-            if node < first_leaf:
-                stack[depth] = 2 * node + 2
-                stack[depth + 1] = 2 * node + 1
-                depth += 2
+            other = next_panel(tree, walk, limit, 0, common, shared)
+            if other < 0:
+                break
+            if panel_near_box(panel, 0, low, high, other, limit, 0) == 0:
                 continue
             improved = False
-            for row in range(start[node] * PANEL, end[node] * PANEL, ROWS):
+            for row in range(other * PANEL, (other + 1) * PANEL, ROWS):
                 mask = tile_below(rows, row, panel, 0, no_limit, limit, 0, out)
                 if mask == 0:
                     continue

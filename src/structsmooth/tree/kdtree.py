@@ -1,7 +1,9 @@
-"""A balanced k-d tree, split at the median of the widest coordinate.
+"""A k-d tree of panels of sixteen points, and boxes around sixteen of them at a time.
 
-Its leaves hold a few panels of sixteen points. Nodes are numbered as in a heap: the
-children of v are 2v + 1 and 2v + 2, and the last level holds the leaves.
+The points are split at a middle of the widest coordinate until a panel is left. Sixteen
+panels, one after the other, make a node of the next level, sixteen of these one of the
+level above, and all splits keep to that. The boxes of sixteen nodes are side by side, a
+block, so that all of them are compared with something at once.
 
 Arrays are made outside of kernels, and filled by plain loops: numba takes up to a
 second to compile what NumPy has for either, again for each type and number of axes.
@@ -14,103 +16,180 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structsmooth.support.jit import kernel
-from structsmooth.support.vectors import aligned
-from structsmooth.tree.exact import I64, Floats
-from structsmooth.tree.simd import PANEL
+from structsmooth.support.vectors import aligned, lowest_bit
+from structsmooth.tree.exact import I32, I64, Floats
+from structsmooth.tree.simd import PANEL, boxes_near, others_than
 
 # A node's widest coordinate is judged by at most this many of its points.
 SPREAD_SAMPLE = 64
 # So few keys are sorted one by one.
 FEW_KEYS = 8
+# Nodes that make one of the next level, the boxes of which are a block.
+BLOCK = 16
 
 
 class KDTree(NamedTuple):
-    """Points in the order of the leaves; a place without a point holds NaN."""
+    """Points in the order of the panels; a place without a point holds NaN.
+
+    The node number j of a level has the box ``j % 16`` of block ``first[level] + j //
+    16``, and the boxes of the nodes that it is made of are block ``first[level - 1] +
+    j``. The nodes of level 0 are the panels.
+    """
 
     order: I64  # (n,): which input row is at each place
     rows: Floats  # (16 p, d): the points in order, one after the other
     panels: Floats  # (p, d, 16): the same sixteen at a time, feature by feature
-    start: I64  # (nodes,): the first panel of each node
-    end: I64  # and the one after its last
-    low: Floats  # (nodes, d): the box around the points of each node
+    first: I64  # (levels,): the first block of each level
+    low: Floats  # (blocks, d, 16): the boxes; one without a point begins at infinity
+    high: Floats  # and ends at minus infinity
+
+
+class Walk(NamedTuple):
+    """What `next_panel` has still to visit, and the box that it visits panels for."""
+
+    low: Floats  # (d,)
     high: Floats
+    masks: I64  # (levels,): which nodes of a block are left, bit by bit,
+    nodes: I64  # and the first of them
+    at: I64  # (3,): the level, the highest one so far, and the panel of the start
 
 
-def build_kdtree(points: Floats, leaf_panels: int) -> KDTree:
-    """Return the tree of the points, with at most ``leaf_panels`` in a leaf."""
+def build_kdtree(points: Floats) -> KDTree:
+    """Return the tree of the points."""
     n, d = points.shape
-    n_panels = (n + PANEL - 1) // PANEL
-    depth = 0
-    while (n_panels + (1 << depth) - 1) >> depth > leaf_panels:
-        depth += 1
-    n_nodes = (1 << (depth + 1)) - 1
+    n_panels = -(-n // PANEL)
+    n_blocks, first = 0, [0]
+    n_nodes = n_panels
+    while True:
+        n_nodes = -(-n_nodes // BLOCK)
+        n_blocks += n_nodes
+        if n_nodes == 1:
+            break
+        first.append(n_blocks)
+    kind = points.dtype
     tree = KDTree(
         order=np.arange(n),
-        rows=np.full((n_panels * PANEL, d), np.nan, points.dtype),
-        panels=aligned((n_panels, d, PANEL), points.dtype, np.nan),
-        start=np.zeros(n_nodes, np.int64),
-        end=np.zeros(n_nodes, np.int64),
-        low=np.full((n_nodes, d), np.inf, points.dtype),
-        high=np.full((n_nodes, d), -np.inf, points.dtype),
+        rows=np.full((n_panels * PANEL, d), np.nan, kind),
+        panels=aligned((n_panels, d, PANEL), kind, np.nan),
+        first=np.array(first),
+        low=aligned((n_blocks, d, BLOCK), kind, np.inf),
+        high=aligned((n_blocks, d, BLOCK), kind, -np.inf),
     )
-    tree.end[0] = n_panels
-    keys = np.empty((2, n), points.dtype)
-    _arrange(tree, points, keys, np.empty(n, np.int64))
+    _arrange(tree, points, np.empty((2, n), kind), np.empty((2, n), np.int64))
     return tree
 
 
+def walk_for(tree: KDTree) -> Walk:
+    """Return memory for a walk."""
+    d, n_levels = tree.rows.shape[1], len(tree.first)
+    return Walk(
+        low=np.empty(d, tree.rows.dtype),
+        high=np.empty(d, tree.rows.dtype),
+        masks=np.empty(n_levels, np.int64),
+        nodes=np.empty(n_levels, np.int64),
+        at=np.empty(3, np.int64),
+    )
+
+
 @kernel
-def _arrange(tree: KDTree, points: Floats, keys: Floats, others: I64) -> None:
-    """Sort the points into the leaves, and set the boxes; the rest is for working."""
-    order, rows, panels, start, end, low, high = tree
+def _arrange(tree: KDTree, points: Floats, keys: Floats, numbers: I64) -> None:
+    """Sort the points into the panels, and set the boxes; the rest is for working."""
+    order, rows, panels, first, low, high = tree
     n, d = points.shape
-    n_nodes = len(start)
-    first_leaf = n_nodes // 2
     key, other_keys = keys[0], keys[1]
-    for node in range(first_leaf):
-        middle = (start[node] + end[node] + 1) >> 1
-        start[2 * node + 1], end[2 * node + 1] = start[node], middle
-        start[2 * node + 2], end[2 * node + 2] = middle, end[node]
-        begin, stop = start[node] * PANEL, min(end[node] * PANEL, n)
-        if middle * PANEL < stop:
-            feature = _widest_feature(points, order[begin:stop])
-            for i in range(begin, stop):
-                key[i] = points[order[i], feature]
-            _select(key, order, begin, stop, middle * PANEL, other_keys, others)
+    stack, others = numbers[0], numbers[1]
+    stack[0] = 0
+    ends = np.empty(64, np.int64)
+    ends[0] = panels.shape[0]
+    depth = 1
+    while depth > 0:
+        start, end = stack[depth - 1], ends[depth - 1]
+        if end - start == 1:
+            depth -= 1
+            continue
+        # About the middle, where a node of the largest level ends that fits in twice.
+        unit = 1
+        while unit * BLOCK < end - start:
+            unit *= BLOCK
+        middle = start + unit * ((end - start + 2 * unit - 1) // (2 * unit))
+        begin, stop = start * PANEL, min(end * PANEL, n)
+        feature = _widest_feature(points, order[begin:stop])
+        for i in range(begin, stop):
+            key[i] = points[order[i], feature]
+        _select(key, order, begin, stop, middle * PANEL, other_keys, others)
+        stack[depth - 1] = middle
+        stack[depth], ends[depth] = start, middle
+        depth += 1
     for i in range(n):
         for feature in range(d):
             value = points[order[i], feature]
             rows[i, feature] = value
             panels[i // PANEL, feature, i % PANEL] = value
-    for node in range(n_nodes - 1, -1, -1):
-        if node >= first_leaf:
-            for i in range(start[node] * PANEL, min(end[node] * PANEL, n)):
-                for feature in range(d):
-                    low[node, feature] = min(low[node, feature], rows[i, feature])
-                    high[node, feature] = max(high[node, feature], rows[i, feature])
-        else:
-            left, right = 2 * node + 1, 2 * node + 2
+    for i in range(n):
+        block, at = divmod(i // PANEL, BLOCK)
+        for feature in range(d):
+            value = rows[i, feature]
+            low[block, feature, at] = min(low[block, feature, at], value)
+            high[block, feature, at] = max(high[block, feature, at], value)
+    for level in range(1, len(first)):
+        for node in range(first[level] - first[level - 1]):
+            child = first[level - 1] + node
+            block, at = first[level] + node // BLOCK, node % BLOCK
             for feature in range(d):
-                low[node, feature] = min(low[left, feature], low[right, feature])
-                high[node, feature] = max(high[left, feature], high[right, feature])
+                for lane in range(BLOCK):
+                    low[block, feature, at] = min(
+                        low[block, feature, at], low[child, feature, lane]
+                    )
+                    high[block, feature, at] = max(
+                        high[block, feature, at], high[child, feature, lane]
+                    )
 
 
 @kernel
-def leaf_of(tree: KDTree, panel: int) -> int:
-    """Return the leaf that holds a panel."""
-    node = 0
-    while node < len(tree.start) // 2:
-        node = 2 * node + (1 if panel < tree.end[2 * node + 1] else 2)
-    return node
+def start_walk(walk: Walk, panel: int) -> None:
+    """Begin to visit panels, with one of them; the box is set by the caller."""
+    walk.masks[0], walk.nodes[0] = 1, panel
+    walk.at[0], walk.at[1], walk.at[2] = 0, -1, panel
 
 
 @kernel
-def widest_leaf(tree: KDTree) -> int:
-    """Return the number of panels of the leaf that has most of them."""
-    widest = 0
-    for leaf in range(len(tree.start) // 2, len(tree.start)):
-        widest = max(widest, tree.end[leaf] - tree.start[leaf])
-    return widest
+def next_panel(
+    tree: KDTree, walk: Walk, limits: Floats, start: int, common: I32, own: int
+) -> int:
+    """Return the next panel whose box comes near that of the walk, -1 at the end.
+
+    Its squared distance is below one of sixteen limits, which begin at ``start``. From
+    the panel of the start upwards, the other nodes of each block are visited, without
+    those that have their own number in common.
+    """
+    masks, nodes, at = walk.masks, walk.nodes, walk.at
+    level, top = at[0], at[1]
+    while masks[level] == 0 or level > 0:
+        if masks[level] == 0 and level < top:
+            level += 1
+            continue
+        left_out = np.uint64(0)
+        if masks[level] == 0:
+            top += 1
+            if top == len(tree.first):
+                return -1
+            level = top
+            number = at[2] >> (4 * top)
+            left_out = np.uint64(1) << np.uint64(number % BLOCK)
+            number //= BLOCK
+        else:
+            lane = lowest_bit(np.uint64(masks[level]))
+            masks[level] &= masks[level] - 1
+            number = nodes[level] + lane
+            level -= 1
+        block = tree.first[level] + number
+        mask = boxes_near(tree.low, tree.high, block, walk.low, walk.high, limits, start)
+        mask &= others_than(common, block, own) & ~left_out
+        masks[level], nodes[level] = mask, number * BLOCK
+    lane = lowest_bit(np.uint64(masks[0]))
+    masks[0] &= masks[0] - 1
+    at[0], at[1] = 0, top
+    return nodes[0] + lane
 
 
 @kernel
@@ -184,23 +263,3 @@ def _select(
 @kernel
 def _median(one: Any, two: Any, three: Any) -> Any:
     return max(min(one, two), min(max(one, two), three))
-
-
-@kernel(fastmath={"reassoc", "contract", "nsz"})
-def box_distance(
-    low: Floats, high: Floats, lows: Floats, highs: Floats, node: int
-) -> Any:
-    """Return the squared distance of a box to that of a node, 0 if they overlap.
-
-    The node's row is looked up here because a slice would cost more than the sum.
-    """
-    zero = low.dtype.type(0.0)
-    total = zero
-    for feature in range(low.shape[0]):
-        gap = max(
-            low[feature] - highs[node, feature],
-            lows[node, feature] - high[feature],
-        )
-        gap = max(gap, zero)
-        total += gap * gap
-    return total

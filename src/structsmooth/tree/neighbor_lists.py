@@ -18,7 +18,14 @@ from numpy.typing import NDArray
 from structsmooth.support.jit import kernel
 from structsmooth.support.vectors import aligned, lowest_bit
 from structsmooth.tree.exact import F64, I32, I64, Floats, squared_distance
-from structsmooth.tree.kdtree import KDTree, build_kdtree, leaf_of
+from structsmooth.tree.kdtree import (
+    BLOCK,
+    KDTree,
+    build_kdtree,
+    next_panel,
+    start_walk,
+    walk_for,
+)
 from structsmooth.tree.rounding import ErrorBound, no_rounding, round_points
 from structsmooth.tree.simd import (
     PANEL,
@@ -28,8 +35,6 @@ from structsmooth.tree.simd import (
     tile_below,
 )
 
-# Panels of sixteen in a leaf: features up to, panels.
-LEAF_PANELS = ((16, 2), (np.inf, 4))
 # A rotation pays from this many features, and this many rows for each of them.
 ROTATE_FEATURES, ROTATE_ROWS = 9, 8
 # The bits of the points of a panel.
@@ -38,8 +43,6 @@ A_PANEL = np.uint64(2**PANEL - 1)
 PILOT = 12
 # If this share of all panels would be searched, each pair is compared once instead.
 MOST_SEARCHED = 0.5
-# Depth of a stack that can hold two nodes of each level.
-STACK = 128
 
 
 class Lists(NamedTuple):
@@ -75,8 +78,7 @@ def place_points(X: NDArray[Any], exactly: bool = False) -> tuple[KDTree, ErrorB
     else:
         rotate = d >= ROTATE_FEATURES and n >= ROTATE_ROWS * d
         points, error = round_points(X, rotate)
-    leaf_panels = next(panels for features, panels in LEAF_PANELS if d <= features)
-    tree = build_kdtree(points, leaf_panels)
+    tree = build_kdtree(points)
     return tree, error._replace(slack=error.slack[tree.order])
 
 
@@ -142,14 +144,16 @@ def _empty_lists(tree: KDTree, k: int) -> Lists:
     )
 
 
-def _memory(tree: KDTree, k: int, n_panels: int = 1) -> tuple[NDArray[Any], ...]:
+def _memory(tree: KDTree, k: int, n_panels: int = 1) -> tuple[Any, ...]:
     """Return memory for a search: the lists of some panels, and what tiles need."""
     kind = tree.rows.dtype
     squared = aligned((n_panels, k, PANEL), kind, np.inf)
     place = aligned((n_panels, k, PANEL), np.int32, -1)
     no_limit = np.full(len(tree.rows), -np.inf, kind)
     out, nothing = aligned((ROWS * PANEL,), kind, 0), np.zeros(1, np.int32)
-    return squared, squared.ravel(), place, no_limit, out, nothing
+    common = np.zeros(len(tree.low) * BLOCK, np.int32)  # nothing is left out
+    flat, walk = squared.ravel(), walk_for(tree)
+    return squared, flat, place, no_limit, out, nothing, walk, common
 
 
 def in_threads(n_threads: int, part: Callable[[int], Any]) -> None:
@@ -174,53 +178,42 @@ def search_panels(
 ) -> int:
     """Fill the lists of the panels number first, first + step, ...
 
-    From a panel's leaf up to the root, the other child of each node is searched. A node
-    is left out unless some point is nearer to its box than the last one in its list.
-    That the distance to a box is rounded is allowed for in the bound on what is not in
-    a list. Returns how many panels were compared with each other.
+    Panels are visited from the own one upwards, unless no point is nearer to their box
+    than the last one in its list. That the distance to a box is rounded is allowed for
+    in the bound on what is not in a list. Returns how many panels were compared with
+    each other.
     """
-    rows, panels, start, end = tree.rows, tree.panels, tree.start, tree.end
-    low, high = tree.low, tree.high
-    squared, flat, place, no_limit, out, nothing = memory
+    rows, panels, low, high = tree.rows, tree.panels, tree.low, tree.high
+    squared, flat, place, no_limit, out, nothing, walk, common = memory
     n, k = len(tree.order), squared.shape[1]
-    first_leaf = len(start) // 2
     last = (k - 1) * PANEL
-    stack = np.empty(STACK, np.int64)
     infinity = no_limit.dtype.type(np.inf)
     n_compared = 0
     for panel in range(first, panels.shape[0], step):
         for slot in range(k):
             for lane in range(PANEL):
-                squared[0, slot, lane] = infinity
+                is_point = panel * PANEL + lane < n
+                squared[0, slot, lane] = infinity if is_point else -infinity
                 place[0, slot, lane] = -1
-        ancestor = leaf_of(tree, panel)
-        stack[0] = ancestor
-        depth = 1
+        block, at = divmod(panel, BLOCK)
+        for feature in range(rows.shape[1]):
+            walk.low[feature] = low[block, feature, at]
+            walk.high[feature] = high[block, feature, at]
+        start_walk(walk, panel)
         while True:
-            if depth == 0:
-                if ancestor == 0:
-                    break
-                stack[0] = ((ancestor - 1) ^ 1) + 1
-                depth = 1
-                ancestor = (ancestor - 1) >> 1
-            depth -= 1
-            node = stack[depth]
-            if panel_near_box(panels, panel, low, high, node, flat, last) == 0:
+            other = next_panel(tree, walk, flat, last, common, -1)
+            if other < 0:
+                break
+            if panel_near_box(panels, panel, low, high, other, flat, last) == 0:
                 continue
-            if node < first_leaf:
-                stack[depth] = 2 * node + 2
-                stack[depth + 1] = 2 * node + 1
-                depth += 2
-                continue
-            n_compared += end[node] - start[node]
-            for row in range(start[node] * PANEL, end[node] * PANEL, ROWS):
+            n_compared += 1
+            for row in range(other * PANEL, (other + 1) * PANEL, ROWS):
                 mask = tile_below(rows, row, panels, panel, no_limit, flat, last, out)
                 if mask == 0:
                     continue
-                lane = row - panel * PANEL
-                if 0 <= lane < PANEL:  # no point is its own neighbor
+                if other == panel:  # no point is its own neighbor
                     for r in range(ROWS):
-                        out[r * PANEL + lane + r] = infinity
+                        out[r * PANEL + row + r - panel * PANEL] = infinity
                 for r in range(ROWS):
                     if (mask >> np.uint64(r * PANEL)) & A_PANEL != 0:
                         insert_nearer(out, r, mask, row + r, squared, place, 0, nothing)
@@ -239,7 +232,7 @@ def compare_panels(
 ) -> None:
     """Fill all lists by comparing each pair of panels once, for the lists of both."""
     rows, panels = tree.rows, tree.panels
-    squared, flat, place, no_limit, out, nothing = memory
+    squared, flat, place, no_limit, out, nothing, _, _ = memory
     n, n_panels, k = len(tree.order), panels.shape[0], squared.shape[1]
     infinity = no_limit.dtype.type(np.inf)
     for panel in range(n_panels):

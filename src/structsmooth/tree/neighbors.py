@@ -25,9 +25,8 @@ from structsmooth.tree.exact import (
     keep_nearest,
     squared_distance,
 )
-from structsmooth.tree.kdtree import box_distance, widest_leaf
+from structsmooth.tree.kdtree import BLOCK, next_panel, start_walk, walk_for
 from structsmooth.tree.neighbor_lists import (
-    STACK,
     ListedPoints,
     in_threads,
     list_neighbors,
@@ -131,7 +130,10 @@ def _list_all(X: NDArray[Any], indices: I64, squared: F64, n_threads: int) -> No
     if points.squared.shape[1] < n - 1 and not is_certain.all():
         limit = _limits(points, k, is_certain)
         in_threads(
-            n_threads, lambda number: _search_again(points, limit, number, n_threads)
+            n_threads,
+            lambda number: _search_again(
+                points, limit, _memory(points), number, n_threads
+            ),
         )
     source = points.source
     indices[source] = source[points.place[:n, :k]]
@@ -152,69 +154,57 @@ def _limits(points: ListedPoints, k: int, is_certain: NDArray[np.bool_]) -> Floa
     return limit
 
 
+def _memory(points: ListedPoints) -> tuple[Any, ...]:
+    """Return memory for a search."""
+    tree, kind = points.tree, points.tree.rows.dtype
+    common = np.zeros(len(tree.low) * BLOCK, np.int32)  # nothing is left out
+    no_limit, out = np.full(PANEL, -np.inf, kind), np.empty(ROWS * PANEL, kind)
+    return walk_for(tree), common, no_limit, out
+
+
 @kernel
-def _search_again(points: ListedPoints, limit: Floats, first: int, step: int) -> None:
+def _search_again(
+    points: ListedPoints, limit: Floats, memory: Any, first: int, step: int
+) -> None:
     """List the nearest rows of the places that have a limit, in their order.
 
-    Only those in leaf number first, first + step, ...
+    Only those in panel number first, first + step, ...
     """
     tree, X = points.tree, points.X
     place, squared, source = points.place, points.squared, points.source
-    n, last = len(squared), squared.shape[1] - 1
-    d, kind = tree.rows.shape[1], tree.rows.dtype
-    n_nodes = len(tree.start)
-    first_leaf = n_nodes // 2
-    out = np.empty(ROWS * PANEL, kind)
-    no_limit = np.empty(PANEL, kind)
-    for j in range(PANEL):
-        no_limit[j] = -np.inf
-    most = widest_leaf(tree) * PANEL
-    # The places of a leaf that have a limit, one after the other.
-    who = np.empty(most, np.int64)
-    rows = np.empty((most, d), kind)
-    row_limit = np.empty(most, kind)
-    stack = np.empty(STACK, np.int64)
-    for leaf in range(first_leaf + first, n_nodes, step):
-        largest, n_rows = no_limit[0], 0
-        for i in range(tree.start[leaf] * PANEL, min(tree.end[leaf] * PANEL, n)):
-            if limit[i] < 0.0:
-                continue
-            largest = max(largest, limit[i])
-            who[n_rows], row_limit[n_rows] = i, limit[i]
-            for feature in range(d):
-                rows[n_rows, feature] = tree.rows[i, feature]
-            for slot in range(last + 1):
-                squared[i, slot] = np.inf
-            n_rows += 1
-        for i in range(n_rows, min(n_rows + ROWS, most)):
-            row_limit[i] = -np.inf  # the last tile may be wider
-        low, high = tree.low[leaf], tree.high[leaf]
-        stack[0] = 0
-        depth = 1 if n_rows > 0 else 0
-        while depth > 0:
-            depth -= 1
-            node = stack[depth]
-            if box_distance(low, high, tree.low, tree.high, node) >= largest:
-                continue
-            if node < first_leaf:
-                stack[depth] = 2 * node + 2
-                stack[depth + 1] = 2 * node + 1
-                depth += 2
-                continue
-            for panel in range(tree.start[node], tree.end[node]):
-                for row in range(0, n_rows, ROWS):
-                    mask = tile_below(
-                        rows, row, tree.panels, panel, row_limit, no_limit, 0, out
-                    )
-                    while mask != 0:
-                        bit = lowest_bit(mask)
-                        mask &= mask - np.uint64(1)
-                        i, j = who[row + bit // PANEL], panel * PANEL + bit % PANEL
-                        if i == j:
-                            continue
-                        value = squared_distance(X, i, j)
-                        if _comes_before(place, squared, source, i, j, value, last):
-                            _put_in_order(place, squared, source, i, j, value, last)
+    last = squared.shape[1] - 1
+    walk, common, no_limit, out = memory
+    for panel in range(first, tree.panels.shape[0], step):
+        n_asking = 0
+        for i in range(panel * PANEL, (panel + 1) * PANEL):
+            if limit[i] >= 0.0:
+                n_asking += 1
+                for slot in range(last + 1):
+                    squared[i, slot] = np.inf
+        if n_asking == 0:
+            continue
+        block, at = divmod(panel, BLOCK)
+        for feature in range(tree.rows.shape[1]):
+            walk.low[feature] = tree.low[block, feature, at]
+            walk.high[feature] = tree.high[block, feature, at]
+        start_walk(walk, panel)
+        while True:
+            other = next_panel(tree, walk, limit, panel * PANEL, common, -1)
+            if other < 0:
+                break
+            for row in range(panel * PANEL, (panel + 1) * PANEL, ROWS):
+                mask = tile_below(
+                    tree.rows, row, tree.panels, other, limit, no_limit, 0, out
+                )
+                while mask != 0:
+                    bit = lowest_bit(mask)
+                    mask &= mask - np.uint64(1)
+                    i, j = row + bit // PANEL, other * PANEL + bit % PANEL
+                    if i == j:
+                        continue
+                    value = squared_distance(X, i, j)
+                    if _comes_before(place, squared, source, i, j, value, last):
+                        _put_in_order(place, squared, source, i, j, value, last)
 
 
 # Arrays one by one: to pass all of them in a tuple would cost more than the work.

@@ -24,6 +24,7 @@ from structsmooth.support.vectors import (
     helpers,
     intrinsic,
     larger,
+    largest_of,
     load,
     loop,
     splat,
@@ -131,6 +132,56 @@ def tile_below(
 
 
 @intrinsic
+def boxes_near(
+    _typing_context: Any,
+    lows: Any,
+    highs: Any,
+    _block: Any,
+    low: Any,
+    high: Any,
+    limits: Any,
+    _first: Any,
+) -> Any:
+    """Return which boxes of a block are nearer to a box than the largest limit.
+
+    Bit c of the uint64 result says that the squared distance of box c to the other one
+    is below one of sixteen limits, which begin at ``limits[first]``. In Python, for all
+    sixteen at a time::
+
+        for f in range(n_features):
+            gap = max(lows[block, f] - high[f], low[f] - highs[block, f], 0)
+            sums += gap ** 2
+        return the mask of the sums below max(limits[first : first + 16])
+
+    Sums of float32 may be off as those of `tile_below`.
+    """
+    index = types.intp
+    signature = types.uint64(lows, highs, index, low, high, limits, index)
+
+    def code(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
+        pointers, n_features = unpack(context, b, signature, arguments)
+        lows, highs, block, low, high, limits, first = pointers
+        vector = _panel_of(signature.args[0])
+        reach = splat(b, largest_of(b, load(b, vector, b.gep(limits, [first]))), vector)
+        start = b.mul(block, b.mul(n_features, INT(PANEL)))
+        lows, highs = b.gep(lows, [start]), b.gep(highs, [start])
+
+        def gap(feature: Any) -> Any:
+            at = b.mul(feature, INT(PANEL))
+            own_low, own_high = (
+                splat(b, b.load(b.gep(array, [feature])), vector)
+                for array in (low, high)
+            )
+            below = b.fsub(load(b, vector, b.gep(lows, [at])), own_high)
+            above = b.fsub(own_low, load(b, vector, b.gep(highs, [at])))
+            return larger(b, below, above)
+
+        return _mask_of_gaps(b, gap, n_features, reach)
+
+    return signature, code
+
+
+@intrinsic
 def panel_near_box(
     _typing_context: Any,
     panels: Any,
@@ -143,12 +194,12 @@ def panel_near_box(
 ) -> Any:
     """Return which points of a panel are nearer to a box than their limits.
 
-    The box is that of ``lows[node]`` and ``highs[node]``. Bit c of the uint64 result
+    The box is number ``node % 16`` of block ``node // 16``. Bit c of the uint64 result
     says that the squared distance of point c to it is below ``limits[first + c]``. In
-    Python, for all sixteen at a time::
+    Python, for all sixteen at a time, with the ``low`` and the ``high`` of the box::
 
         for f in range(n_features):
-            gap = max(lows[node, f] - points[f], points[f] - highs[node, f], 0)
+            gap = max(low[f] - points[f], points[f] - high[f], 0)
             sums += gap ** 2
         return the mask of the sums below their limits
 
@@ -160,48 +211,70 @@ def panel_near_box(
     def code(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
         pointers, n_features = unpack(context, b, signature, arguments)
         panels, panel, lows, highs, node, limits, first = pointers
-        is_single = signature.args[0].dtype == types.float32
-        scalar, lanes = (ir.FloatType(), 16) if is_single else (ir.DoubleType(), 8)
-        vector = ir.VectorType(scalar, lanes)
-        zero = ir.Constant(vector, [0.0] * lanes)
-        corner = b.mul(node, n_features)
-        sums = zeros(b, vector, PANEL // lanes)
-        start = b.gep(panels, [b.mul(panel, b.mul(n_features, INT(PANEL)))])
-        reaches = [
-            load(b, vector, b.gep(limits, [b.add(first, INT(lanes * number))]))
-            for number in range(len(sums))
-        ]
-        mask = helpers.alloca_once_value(b, INT(0))
-        end = b.append_basic_block("end")
-        with loop(b, INT(0), n_features, step=CHUNK) as begin:
-            stop = b.add(begin, INT(CHUNK))
-            stop = b.select(b.icmp_signed("<", stop, n_features), stop, n_features)
-            with loop(b, begin, stop) as feature:
-                at = b.add(corner, feature)
-                low = splat(b, b.load(b.gep(lows, [at])), vector)
-                high = splat(b, b.load(b.gep(highs, [at])), vector)
-                for number, total in enumerate(sums):
-                    place = b.add(b.mul(feature, INT(PANEL)), INT(lanes * number))
-                    values = load(b, vector, b.gep(start, [place]))
-                    gap = larger(b, b.fsub(low, values), b.fsub(values, high))
-                    gap = larger(b, gap, zero)
-                    b.store(add_square(b, b.load(total), gap), total)
-            is_below = [
-                b.fcmp_ordered("<", b.load(total), reach)
-                for total, reach in zip(sums, reaches, strict=True)
-            ]
-            with b.if_then(b.not_(any_of(b, is_below))):
-                b.branch(end)
-        found = INT(0)
-        for number, booleans in enumerate(is_below):
-            bits = b.zext(bits_of(b, booleans), INT)
-            found = b.or_(found, b.shl(bits, INT(lanes * number)))
-        b.store(found, mask)
-        b.branch(end)
-        b.position_at_end(end)
-        return b.load(mask)
+        vector = _panel_of(signature.args[0])
+        size = b.mul(n_features, INT(PANEL))
+        block, lane = b.sdiv(node, INT(PANEL)), b.and_(node, INT(PANEL - 1))
+        corner = b.add(b.mul(block, size), lane)
+        points = b.gep(panels, [b.mul(panel, size)])
+
+        def gap(feature: Any) -> Any:
+            at = b.mul(feature, INT(PANEL))
+            low, high = (
+                splat(b, b.load(b.gep(array, [b.add(corner, at)])), vector)
+                for array in (lows, highs)
+            )
+            values = load(b, vector, b.gep(points, [at]))
+            return larger(b, b.fsub(low, values), b.fsub(values, high))
+
+        reach = load(b, vector, b.gep(limits, [first]))
+        return _mask_of_gaps(b, gap, n_features, reach)
 
     return signature, code
+
+
+@intrinsic
+def others_than(_typing_context: Any, numbers: Any, _block: Any, _own: Any) -> Any:
+    """Return which of sixteen integers differ from one, bit by bit."""
+    signature = types.uint64(numbers, types.intp, types.int64)
+
+    def code(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
+        numbers = context.make_array(signature.args[0])(context, b, arguments[0]).data
+        _, block, own = arguments
+        values = load(b, PLACES, b.gep(numbers, [b.mul(block, INT(PANEL))]))
+        own = splat(b, b.trunc(own, ir.IntType(32)), PLACES)
+        return b.zext(bits_of(b, b.icmp_signed("!=", values, own)), INT)
+
+    return signature, code
+
+
+def _panel_of(kind: Any) -> Any:
+    """Return the vector of sixteen numbers of an array's type."""
+    is_single = kind.dtype == types.float32
+    return ir.VectorType(ir.FloatType() if is_single else ir.DoubleType(), PANEL)
+
+
+def _mask_of_gaps(b: Any, gap: Any, n_features: Any, reach: Any) -> Any:
+    """Write the sum of the squares of the gaps that are positive.
+
+    Returns which sums are below the reach; as soon as none is, the rest is left out.
+    """
+    vector = reach.type
+    zero = ir.Constant(vector, [0.0] * PANEL)
+    (total,) = zeros(b, vector, 1)
+    mask = helpers.alloca_once_value(b, INT(0))
+    end = b.append_basic_block("end")
+    with loop(b, INT(0), n_features, step=CHUNK) as begin:
+        stop = b.add(begin, INT(CHUNK))
+        stop = b.select(b.icmp_signed("<", stop, n_features), stop, n_features)
+        with loop(b, begin, stop) as feature:
+            b.store(add_square(b, b.load(total), larger(b, gap(feature), zero)), total)
+        is_below = b.fcmp_ordered("<", b.load(total), reach)
+        with b.if_then(b.not_(any_of(b, [is_below]))):
+            b.branch(end)
+    b.store(b.zext(bits_of(b, is_below), INT), mask)
+    b.branch(end)
+    b.position_at_end(end)
+    return b.load(mask)
 
 
 @intrinsic
