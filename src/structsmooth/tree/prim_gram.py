@@ -7,7 +7,7 @@ scale; a squared distance from inner products is off by ``absolute`` besides; an
 y <= t x^2 + y^2 / t`` for any t > 0, here `TRADE`. So::
 
     s (1 - rho) - kappa  <=  true squared distance  <=  s (1 + rho) + kappa
-    rho = 4 relative + t,  kappa = slack^2 (1 + 1 / t) + absolute
+    rho = relative + t,  kappa = slack^2 (1 + 1 / t) + absolute
 
 and two of them, s and m, are in the true order unless ``|s - m| <= rho (s + m) + 2
 kappa``. That is a close call, and exact distances decide it. The result is therefore
@@ -26,7 +26,7 @@ from structsmooth.tree.exact import F32, F64, I32, Edges, precedes, squared_dist
 from structsmooth.tree.prim import last_up_to, min_of
 from structsmooth.tree.rounding import round_points
 
-TRADE = 2.0**-18
+TRADE = 2.0**-20
 _INFINITY = np.float32(np.inf)
 _ONE, _ZERO = np.float32(1.0), np.float32(0.0)
 
@@ -60,7 +60,7 @@ def factors_of(X: NDArray[Any]) -> Factors:
     return Factors(
         points=points,
         norms=norms.astype(np.float32),
-        rho=np.float32(1.01 * (4.0 * error.relative + TRADE)),
+        rho=np.float32(1.01 * (error.relative + TRADE)),
         margin=(1.01 * 2.0 * kappa).astype(np.float32),
     )
 

@@ -31,7 +31,6 @@ from structsmooth.tree.rounding import ErrorBound, round_points
 from structsmooth.tree.simd_strips import (
     LONG_STRIP,
     approach_strip,
-    bound_strip,
     lanes_up_to,
     least_of_strip,
 )
@@ -39,12 +38,9 @@ from structsmooth.tree.simd_strips import (
 # Close calls for each point before float32 is given up.
 CLOSE_CALLS = 8
 # Squared lengths where there is no link yet, and where there is no open point.
-NO_LINK, NO_POINT = np.float32(1e38), np.float32(-1e38)
+NO_LINK, NO_POINT = np.float32(1e38), np.float32(np.inf)
 # The bits of infinity.
 INFINITE = np.float32(np.inf).view(np.int32)
-# What `approach_strip` returns if there are close calls.
-CLOSE = 2
-_ZERO = np.float32(0.0)
 
 
 class Open(NamedTuple):
@@ -55,9 +51,7 @@ class Open(NamedTuple):
     squared: F32  # squared length of the link in the float32 copy
     to: I32  # the row of the tree at its other end
     margin: F32  # twice the absolute error of a squared length
-    reach: F32  # no shorter link has a squared length above it in the copy
-    floor: I32  # the bits of what the true length is not below
-    lowest: I32  # (strips,): the lowest floor of each strip
+    lowest: I32  # (strips,): the bits of what no true squared length is below
 
 
 class Memory(NamedTuple):
@@ -91,16 +85,13 @@ def _grow(X: NDArray[Any], points: F32, order: I64, error: ErrorBound) -> Edges 
     n, d = X.shape
     n_strips = -(-n // LONG_STRIP)
     n_places = n_strips * LONG_STRIP
-    squared, margin, reach = aligned((3, n_places), np.float32, 0.0)
-    to, floor = aligned((2, n_places), np.int32, 0)
+    squared, margin = aligned((2, n_places), np.float32, 0.0)
     left = Open(
         strips=aligned((n_strips, d, LONG_STRIP), np.float32, np.nan),
         row=np.empty(n_places, np.int64),
         squared=squared,
-        to=to,
+        to=aligned((n_places,), np.int32, 0),
         margin=margin,
-        reach=reach,
-        floor=floor,
         lowest=np.empty(n_strips, np.int32),
     )
     memory = Memory(
@@ -108,10 +99,11 @@ def _grow(X: NDArray[Any], points: F32, order: I64, error: ErrorBound) -> Edges 
         fresh=aligned((LONG_STRIP,), np.float32, 0.0),
         nothing=np.zeros(1, np.int32),
     )
-    rho = 1.01 * (4.0 * error.relative + TRADE)
-    factors = np.array(
-        [rho, 1.0 + rho, (1.0 + 2e-6) / (1.0 - rho), 1.0 - rho], np.float32
-    )
+    # Two squared lengths of the copy whose errors allow either order are within these
+    # factors of each other, and a margin.
+    rho = 1.01 * (error.relative + TRADE)
+    wider = (1.0 + rho) / (1.0 - rho) * (1.0 + 2e-6)
+    factors = np.array([1.0 / wider, wider], np.float32)
     edges = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1)
     exact = X.astype(np.float64, copy=False)  # so that one type is compiled
     placed = points, order, error.slack
@@ -139,9 +131,9 @@ def grow_rounded(
     """
     n, n_features = X.shape
     starts, ends, lengths = edges
-    strips, row_of, squared, to, margin, reach, floor, lowest = left
+    strips, row_of, squared, to, margin, lowest = left
     point, fresh, nothing = memory
-    wider, over = factors[1], factors[2]
+    wider = factors[1]
     points, order, slack = placed
     for i in range(strips.shape[0] * LONG_STRIP):
         if i >= n:
@@ -149,13 +141,12 @@ def grow_rounded(
             continue
         row_of[i], squared[i] = order[i], NO_LINK
         # A hundredth more, for the rounding of the comparisons themselves.
-        margin[i] = 1.01 * 2.0 * slack[i] ** 2 * (1.0 + 1.0 / TRADE)
+        margin[i] = 1.01 * wider * 2.0 * slack[i] ** 2 * (1.0 + 1.0 / TRADE)
         strip, lane = divmod(i, LONG_STRIP)
         for feature in range(n_features):
             strips[strip, feature, lane] = points[i, feature]
     for strip in range(strips.shape[0]):
-        bound_strip(squared, strip, factors, margin, reach, floor)
-        lowest[strip] = least_of_strip(floor, strip)
+        lowest[strip] = least_of_strip(squared, strip, margin, factors)
     chosen = 0
     n_open = n
     for step in range(n - 1):
@@ -170,53 +161,49 @@ def grow_rounded(
             strips[last_strip, feature, last_lane] = np.nan
         row_of[chosen], to[chosen] = row_of[n_open], to[n_open]
         margin[chosen], squared[chosen] = margin[n_open], squared[n_open]
-        reach[chosen], floor[chosen] = reach[n_open], floor[n_open]
-        squared[n_open], floor[n_open] = NO_POINT, INFINITE
-        lowest[strip] = least_of_strip(floor, strip)
-        lowest[last_strip] = least_of_strip(floor, last_strip)
+        squared[n_open] = NO_POINT
+        lowest[strip] = least_of_strip(squared, strip, margin, factors)
+        lowest[last_strip] = least_of_strip(squared, last_strip, margin, factors)
 
         n_strips = (n_open + LONG_STRIP - 1) // LONG_STRIP
         least, second, nearest = INFINITE, INFINITE, 0
-        for strip in range(n_strips):
-            change = approach_strip(
+        for number in range(n_strips):
+            # Back and forth: what was worked on last is still in the nearest cache.
+            strip = number if step % 2 == 0 else n_strips - 1 - number
+            close = approach_strip(
                 strips,
                 strip,
                 point,
                 np.int32(row),
                 squared,
                 to,
-                reach,
-                floor,
-                factors,
                 margin,
+                factors,
+                lowest,
                 fresh,
                 nothing,
             )
-            if change != 0:
-                if change == CLOSE:
-                    budget -= _settle(
-                        X, row_of, squared, to, margin, strip, row, factors[0], fresh
-                    )
-                    bound_strip(squared, strip, factors, margin, reach, floor)
-                lowest[strip] = least_of_strip(floor, strip)
+            if close != 0:
+                budget -= _settle(X, row_of, squared, to, strip, row, close, fresh)
+                lowest[strip] = least_of_strip(squared, strip, margin, factors)
             own = lowest[strip]
             second = min(second, max(least, own))
             nearest = strip if own < least else nearest
             least = min(least, own)
         if budget < 0:
             return False
-        lane = lowest_bit(lanes_up_to(floor, nearest, least))
+        lane = lowest_bit(lanes_up_to(squared, nearest, margin, factors, least))
         chosen = nearest * LONG_STRIP + lane
-        # Whatever may be shorter than this link has a lower floor than its reach.
-        highest = (squared[chosen] * wider + margin[chosen]) * over
+        # Whatever may be shorter than this link is not above it by more than this.
+        highest = squared[chosen] * wider + margin[chosen]
         most = np.float32(highest).view(np.int32)
-        rivals = lanes_up_to(floor, nearest, most)
+        rivals = lanes_up_to(squared, nearest, margin, factors, most)
         if second <= most or rivals & (rivals - np.uint64(1)) != 0:
             row = row_of[chosen]
             length = squared_distance(X, row, to[chosen])
             for strip in range(n_strips):
                 if lowest[strip] <= most:
-                    rivals = lanes_up_to(floor, strip, most)
+                    rivals = lanes_up_to(squared, strip, margin, factors, most)
                     chosen, length, count = _first_in_order(
                         X, rivals, row_of, to, strip, chosen, length
                     )
@@ -233,26 +220,23 @@ def _settle(
     row_of: I64,
     squared: F32,
     to: I32,
-    margin: F32,
     strip: int,
     row: int,
-    rho: np.float32,
+    close: np.uint64,
     fresh: F32,
 ) -> int:
     """Decide the close calls of a strip by exact distances; return how many."""
     count = 0
-    for lane in range(LONG_STRIP):
-        at = strip * LONG_STRIP + lane
-        old, new = squared[at], fresh[lane]
-        doubt = rho * (old + new) + margin[at]
-        if old < _ZERO or to[at] == row or not abs(old - new) <= doubt:
-            continue
+    while close != 0:
+        lane = lowest_bit(close)
+        close &= close - np.uint64(1)
         count += 1
+        at = strip * LONG_STRIP + lane
         length = squared_distance(X, row_of[at], row)
         old_length = squared_distance(X, row_of[at], to[at])
         # Edges that share a point compare by their other ends if equally long.
         if length < old_length or (length == old_length and row < to[at]):
-            squared[at], to[at] = new, row
+            squared[at], to[at] = fresh[lane], row
     return count
 
 

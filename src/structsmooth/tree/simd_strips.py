@@ -15,6 +15,7 @@ from structsmooth.support.vectors import (
     INT,
     LANES,
     PLACES,
+    add_product,
     add_square,
     any_of,
     bits_of,
@@ -43,147 +44,117 @@ def approach_strip(
     _row: Any,
     squared: Any,
     to: Any,
-    reach: Any,
-    floor: Any,
-    factors: Any,
     margin: Any,
+    factors: Any,
+    lowest: Any,
     out: Any,
     nothing: Any,
 ) -> Any:
     """Link the points of a strip to another one where that is clearly nearer.
 
-    In Python, for all 64 at a time, with ``rho, *_ = factors``, and with ``squared``,
-    ``to``, ``reach`` and ``margin`` those of the strip::
+    In Python, for all 64 at a time, with ``smaller, wider = factors``, and with
+    ``squared``, ``to`` and ``margin`` those of the strip::
 
         new = squared distances of the strip to the point, in float32
-        old = squared
-        near = new <= reach
+        near = new <= squared * wider + margin
         if not any(near):
             return 0
-        is_clear = old - new > rho * (old + new) + margin
+        is_clear = new < squared * smaller - margin
         squared[is_clear], to[is_clear] = new[is_clear], row
-        reach[:], floor[:] = those of `bound_strip`
+        lowest[strip] = `least_of_strip`
         out[:] = new
-        return 2 if any(near & ~is_clear) else 1
+        return the mask of near & ~is_clear
 
-    ``nothing`` holds a 0.
+    ``out`` is only written if the mask is not 0; ``nothing`` holds a 0.
     """
     index, kind = types.intp, types.int32
-    arrays = squared, to, reach, floor, factors, margin, out, nothing
-    signature = types.int64(strips, index, point, kind, *arrays)
+    arrays = squared, to, margin, factors, lowest, out, nothing
+    signature = types.uint64(strips, index, point, kind, *arrays)
 
     def code(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
         pointers, n_features = unpack(context, b, signature, arguments)
-        strips, strip, point, row, squared, to, reach, floor = pointers[:8]
-        factors, margin, out, nothing = pointers[8:]
+        strips, strip, point, row, squared, to, margin = pointers[:7]
+        factors, lowest, out, nothing = pointers[7:]
         sums = _long_strip_sums(b, strips, strip, point, n_features)
         starts = _starts_of(b, strip)
+        smaller, wider = _factors(b, factors)
+        links = [
+            tuple(load(b, FLOATS, b.gep(array, [at])) for array in (squared, margin))
+            for at in starts
+        ]
         near = [
-            b.fcmp_ordered("<=", b.load(total), load(b, FLOATS, b.gep(reach, [at])))
-            for at, total in zip(starts, sums, strict=True)
+            b.fcmp_ordered("<=", b.load(total), add_product(b, own, old, wider))
+            for total, (old, own) in zip(sums, links, strict=True)
         ]
         result = helpers.alloca_once_value(b, INT(0))
         with b.if_then(any_of(b, near)):
-            rho, *others = _factors(b, factors)
             row = splat(b, row, PLACES)
             # A compiler that sees values go back where they came from makes masked
             # stores, which take very long on some processors. It does not know that
             # this is 0.
             hidden = b.sext(b.load(nothing), INT)
-            close = []
-            for number, (at, total) in enumerate(zip(starts, sums, strict=True)):
-                new, own = b.load(total), load(b, FLOATS, b.gep(margin, [at]))
-                old_at, to_at = b.gep(squared, [at]), b.gep(to, [at])
-                old = load(b, FLOATS, old_at)
-                doubt = b.fadd(b.fmul(rho, b.fadd(old, new)), own)
-                is_clear = b.fcmp_ordered(">", b.fsub(old, new), doubt)
+            close, floors = [], []
+            for number, (old, own) in enumerate(links):
+                at = b.add(starts[number], hidden)
+                new = b.load(sums[number])
+                limit = add_product(b, b.fneg(own), old, smaller)
+                is_clear = b.fcmp_ordered("<", new, limit)
                 close.append(b.and_(near[number], b.not_(is_clear)))
                 left = b.select(is_clear, new, old)
-                store(b, left, b.gep(old_at, [hidden]))
-                linked = b.select(is_clear, row, load(b, PLACES, to_at))
-                store(b, linked, b.gep(to_at, [hidden]))
-                store(b, new, b.gep(out, [INT(LANES * number)]))
-                highest, lowest = _bounds(b, left, own, others)
-                store(b, highest, b.gep(reach, [b.add(at, hidden)]))
-                store(b, lowest, b.gep(floor, [b.add(at, hidden)]))
-            b.store(b.add(b.zext(any_of(b, close), INT), INT(1)), result)
+                store(b, left, b.gep(squared, [at]))
+                before = load(b, PLACES, b.gep(to, [starts[number]]))
+                store(b, b.select(is_clear, row, before), b.gep(to, [at]))
+                floors.append(_floor(b, left, own, smaller))
+            b.store(_least(b, floors), b.gep(lowest, [strip]))
+            with b.if_then(any_of(b, close), likely=False):
+                for number, total in enumerate(sums):
+                    store(b, b.load(total), b.gep(out, [INT(LANES * number)]))
+                b.store(_joined(b, close), result)
         return b.load(result)
 
     return signature, code
 
 
 @intrinsic
-def bound_strip(
+def least_of_strip(
+    _typing_context: Any, squared: Any, _strip: Any, margin: Any, factors: Any
+) -> Any:
+    """Return the bits of what no true squared length in a strip is below.
+
+    Bits and numbers are in the same order. In Python, with all arrays of the strip::
+
+        max(min(squared * smaller - margin), 0)
+    """
+    signature = types.int32(squared, types.intp, margin, factors)
+
+    def code(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
+        squared, margin, factors = _pointers(context, b, signature, arguments)
+        floors = _floors(b, squared, arguments[1], margin, factors)
+        return _least(b, floors)
+
+    return signature, code
+
+
+@intrinsic
+def lanes_up_to(
     _typing_context: Any,
     squared: Any,
     _strip: Any,
-    factors: Any,
     margin: Any,
-    reach: Any,
-    floor: Any,
+    factors: Any,
+    _most: Any,
 ) -> Any:
-    """Write between what bounds the true squared lengths of a strip's links are.
+    """Return which true squared lengths in a strip may be as low as a limit.
 
-    The floors as bits, which are in the order of the numbers. In Python, for all 64 at
-    a time, with ``_, wider, over, smaller = factors``, and all arrays of the strip::
-
-        reach[:] = (squared * wider + margin) * over
-        floor[:] = where(squared >= 0, max(squared * smaller - margin, 0), inf)
+    The limit is given by its bits. Returned bit by bit.
     """
-    arrays = factors, margin, reach, floor
-    signature = types.void(squared, types.intp, *arrays)
+    signature = types.uint64(squared, types.intp, margin, factors, types.int32)
 
     def code(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
-        squared, factors, margin, reach, floor = _pointers(
-            context, b, signature, arguments
-        )
-        _, *others = _factors(b, factors)
-        for at in _starts_of(b, arguments[1]):
-            value, own = (
-                load(b, FLOATS, b.gep(array, [at])) for array in (squared, margin)
-            )
-            highest, lowest = _bounds(b, value, own, others)
-            store(b, highest, b.gep(reach, [at]))
-            store(b, lowest, b.gep(floor, [at]))
-        return context.get_dummy_value()
-
-    return signature, code
-
-
-@intrinsic
-def least_of_strip(_typing_context: Any, floor: Any, _strip: Any) -> Any:
-    """Return the least of the 64 integers of a strip."""
-    signature = types.int32(floor, types.intp)
-
-    def code(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
-        (floor,) = _pointers(context, b, signature, arguments)
-        least = None
-        for at in _starts_of(b, arguments[1]):
-            value = load(b, PLACES, b.gep(floor, [at]))
-            if least is None:
-                least = value
-            else:
-                is_less = b.icmp_signed("<", value, least)
-                least = b.select(is_less, value, least)
-        return reduce_to(b, "smin", least)
-
-    return signature, code
-
-
-@intrinsic
-def lanes_up_to(_typing_context: Any, floor: Any, _strip: Any, _most: Any) -> Any:
-    """Return which of the 64 integers of a strip do not exceed a limit, bit by bit."""
-    signature = types.uint64(floor, types.intp, types.int32)
-
-    def code(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
-        (floor,) = _pointers(context, b, signature, arguments)
-        most = splat(b, arguments[2], PLACES)
-        mask = INT(0)
-        for number, at in enumerate(_starts_of(b, arguments[1])):
-            value = load(b, PLACES, b.gep(floor, [at]))
-            bits = b.zext(bits_of(b, b.icmp_signed("<=", value, most)), INT)
-            mask = b.or_(mask, b.shl(bits, INT(LANES * number)))
-        return mask
+        squared, margin, factors = _pointers(context, b, signature, arguments)
+        most = splat(b, arguments[4], PLACES)
+        floors = _floors(b, squared, arguments[1], margin, factors)
+        return _joined(b, [b.icmp_signed("<=", floor, most) for floor in floors])
 
     return signature, code
 
@@ -204,19 +175,45 @@ def _starts_of(b: Any, strip: Any) -> list[Any]:
 
 def _factors(b: Any, factors: Any) -> list[Any]:
     return [
-        splat(b, b.load(b.gep(factors, [INT(number)])), FLOATS) for number in range(4)
+        splat(b, b.load(b.gep(factors, [INT(number)])), FLOATS) for number in range(2)
     ]
 
 
-def _bounds(b: Any, value: Any, margin: Any, others: list[Any]) -> tuple[Any, Any]:
-    """Return what `bound_strip` writes."""
-    wider, over, smaller = others
+def _floors(
+    b: Any, squared: Any, strip: Any, margin: Any, factors: Any
+) -> list[Any]:
+    """Return the bits of what the true squared lengths of a strip are not below."""
+    smaller, _ = _factors(b, factors)
+    return [
+        _floor(
+            b,
+            load(b, FLOATS, b.gep(squared, [at])),
+            load(b, FLOATS, b.gep(margin, [at])),
+            smaller,
+        )
+        for at in _starts_of(b, strip)
+    ]
+
+
+def _floor(b: Any, squared: Any, margin: Any, smaller: Any) -> Any:
     zero = ir.Constant(FLOATS, [0.0] * LANES)
-    infinity = ir.Constant(FLOATS, [float("inf")] * LANES)
-    reach = b.fmul(b.fadd(b.fmul(value, wider), margin), over)
-    floor = larger(b, b.fsub(b.fmul(value, smaller), margin), zero)
-    floor = b.select(b.fcmp_ordered(">=", value, zero), floor, infinity)
-    return reach, b.bitcast(floor, PLACES)
+    floor = add_product(b, b.fneg(margin), squared, smaller)
+    return b.bitcast(larger(b, floor, zero), PLACES)
+
+
+def _joined(b: Any, booleans: list[Any]) -> Any:
+    """Return vectors of booleans, one after the other, bit by bit."""
+    mask = INT(0)
+    for number, some in enumerate(booleans):
+        mask = b.or_(mask, b.shl(b.zext(bits_of(b, some), INT), INT(LANES * number)))
+    return mask
+
+
+def _least(b: Any, floors: list[Any]) -> Any:
+    least, *others = floors
+    for floor in others:
+        least = b.select(b.icmp_signed("<", floor, least), floor, least)
+    return reduce_to(b, "smin", least)
 
 
 def _long_strip_sums(
