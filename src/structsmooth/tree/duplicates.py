@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from structsmooth.support.jit import kernel
 from structsmooth.tree.exact import I64
 
+FACTOR = np.uint64(0x9E3779B97F4A7C15)  # an odd number without a pattern
+
 
 def first_of_equal(X: NDArray[Any]) -> I64:
     """Return for each row the first row that is equal to it, found in a hash table."""
@@ -46,14 +48,25 @@ def _look_up(
 
 @kernel
 def _hash_rows(X: NDArray[Any], hashes: NDArray[np.uint64]) -> None:
-    """Set a number for each row, the same for equal rows."""
+    """Set a number for each row, the same for equal rows.
+
+    It is a sum with a factor for each feature, so that no term has to wait for another.
+    """
+    d = X.shape[1]
+    factors = np.empty(d, np.uint64)
+    factor = FACTOR
+    for feature in range(d):
+        factors[feature] = factor
+        factor *= FACTOR
     for i in range(X.shape[0]):
-        code = np.uint64(14695981039346656037)
-        for feature in range(X.shape[1]):
+        code = np.uint64(0)
+        for feature in range(d):
             value = np.float64(X[i, feature]) + 0.0  # -0 and 0 are equal
-            code = (code ^ np.float64(value).view(np.uint64)) * np.uint64(1099511628211)
-            code ^= code >> np.uint64(29)
-        hashes[i] = code
+            bits = np.float64(value).view(np.uint64)
+            # In most numbers only the first bits differ, and those multiply into none.
+            code += (bits ^ (bits >> np.uint64(32))) * factors[feature]
+        code = (code ^ (code >> np.uint64(32))) * FACTOR
+        hashes[i] = code ^ (code >> np.uint64(29))
 
 
 @kernel

@@ -105,16 +105,15 @@ def _grow(X: NDArray[Any], points: F32, order: I64, error: ErrorBound) -> Edges 
     wider = (1.0 + rho) / (1.0 - rho) * (1.0 + 2e-6)
     factors = np.array([1.0 / wider, wider], np.float32)
     edges = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1)
-    exact = X.astype(np.float64, copy=False)  # so that one type is compiled
     placed = points, order, error.slack
-    if grow_rounded(exact, placed, left, factors, memory, edges, CLOSE_CALLS * n):
+    if grow_rounded(X, placed, left, factors, memory, edges, CLOSE_CALLS * n):
         return edges
     return None
 
 
 @kernel
 def grow_rounded(
-    X: F64,
+    X: NDArray[Any],
     placed: tuple[F32, I64, F64],
     left: Open,
     factors: F32,
@@ -216,7 +215,7 @@ def grow_rounded(
 # Arrays one by one: to pass all of them in a tuple would cost more than the work.
 @kernel
 def _settle(
-    X: F64,
+    X: NDArray[Any],
     row_of: I64,
     squared: F32,
     to: I32,
@@ -242,7 +241,7 @@ def _settle(
 
 @kernel
 def _first_in_order(
-    X: F64,
+    X: NDArray[Any],
     rivals: np.uint64,
     row_of: I64,
     to: I32,
