@@ -93,6 +93,7 @@ def _join_all(
     )
     doubtful = Doubtful(
         asking=np.empty(n, np.int64),
+        found=np.empty(n, np.int64),
         common=np.full(len(points.tree.low) * BLOCK, -1, np.int32),
     )
     edges = _empty_edges(n)

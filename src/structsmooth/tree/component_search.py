@@ -30,10 +30,13 @@ from structsmooth.tree.simd import (
     PANEL,
     ROWS,
     differing,
+    others_than,
     panel_near_box,
     tile_below,
 )
 
+# The bits of the rows of a tile.
+SOME_ROWS = np.uint64(2**ROWS - 1)
 NOBODY = -1  # the component that is spared while there has been no search
 
 
@@ -49,6 +52,7 @@ class Doubtful(NamedTuple):
     """Who must search, and what they may leave out."""
 
     asking: I64  # the places of those points, component by component
+    found: I64  # the same in their own order
     common: I32  # by box: the component of all its points, -1 if they differ
 
 
@@ -168,24 +172,27 @@ def find_doubtful(
     n, k = squared.shape
     _set_common(points.tree, number, n, doubtful.common)
     _compare_adjacent(points, number, shortest)
-    asking = doubtful.asking
-    start = np.zeros(n_components + 1, np.int64)
-    for put in (False, True):
-        for i in range(n):
-            own, slot = number[i], slots[i]
-            if own == spared or beyond[i] > shortest.squared[own]:
-                continue
-            if slot < k and place[i, slot] >= 0 and squared[i, slot] < beyond[i]:
-                continue  # the list holds the point's shortest way out
-            if put:
-                asking[start[own]] = i
-                start[own] += 1
-            else:
-                start[own + 1] += 1
-        if not put:
-            for c in range(n_components):
-                start[c + 1] += start[c]
-    return start[n_components - 1]
+    # One component after the other.
+    asking, found = doubtful.asking, doubtful.found
+    start = np.zeros(n_components, np.int64)
+    count = 0
+    for i in range(n):
+        own, slot = number[i], slots[i]
+        if own == spared or beyond[i] > shortest.squared[own]:
+            continue
+        if slot < k and place[i, slot] >= 0 and squared[i, slot] < beyond[i]:
+            continue  # the list holds the point's shortest way out
+        found[count] = i
+        count += 1
+        start[own] += 1
+    total = 0
+    for c in range(n_components):
+        total += start[c]
+        start[c] = total - start[c]
+    for i in found[:count]:
+        asking[start[number[i]]] = i
+        start[number[i]] += 1
+    return count
 
 
 @kernel
@@ -247,7 +254,7 @@ def search_for_points(
     tree, error, source, X = points.tree, points.error, points.source, points.X
     rows, low, high = tree.rows, tree.low, tree.high
     panel, own, limit, no_limit, out, walk = memory
-    asking, common = doubtful
+    asking, _, common = doubtful
     for begin in range(first * PANEL, len(asking), step * PANEL):
         if budget <= 0:
             break
@@ -277,7 +284,12 @@ def search_for_points(
             if panel_near_box(panel, 0, low, high, other, limit, 0) == 0:
                 continue
             improved = False
+            of_others = others_than(number, other, shared)
             for row in range(other * PANEL, (other + 1) * PANEL, ROWS):
+                is_own = of_others & SOME_ROWS == 0
+                of_others >>= np.uint64(ROWS)
+                if is_own:
+                    continue
                 mask = tile_below(rows, row, panel, 0, no_limit, limit, 0, out)
                 if mask == 0:
                     continue
