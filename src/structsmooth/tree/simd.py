@@ -323,33 +323,21 @@ def insert_nearer(
         def put(array: Any, slot: Any, value: Any) -> None:
             store(b, value, b.gep(at(array, slot), [hidden]))
 
-        last = b.sub(k, INT(1))
         new = load(b, vector, b.gep(values, [b.mul(row, INT(PANEL))]))
-        known = load(b, vector, at(squared, last))
         bits = b.trunc(b.lshr(mask, b.mul(row, INT(PANEL))), ir.IntType(PANEL))
         is_set = b.bitcast(bits, ir.VectorType(ir.IntType(1), PANEL))
-        is_nearer = b.and_(is_set, b.fcmp_ordered("<", new, known))
-        put(squared, last, b.select(is_nearer, new, known))
+        infinity = ir.Constant(vector, [float("inf")] * PANEL)
+        carried = helpers.alloca_once_value(b, b.select(is_set, new, infinity))
         number = splat(b, b.trunc(place, ir.IntType(32)), PLACES)
-        known = load(b, PLACES, at(places, last))
-        put(places, last, b.select(is_nearer, number, known))
-        end = b.append_basic_block("sorted")
-        with b.if_then(b.icmp_signed("==", last, INT(0))):
-            b.branch(end)
-        with loop(b, INT(0), last) as step:
-            slot = b.sub(last, step)
-            before = b.sub(slot, INT(1))
-            one, other = (load(b, vector, at(squared, s)) for s in (before, slot))
-            swaps = b.fcmp_ordered("<", other, one)
-            with b.if_then(b.not_(any_of(b, [swaps]))):
-                b.branch(end)
-            put(squared, before, b.select(swaps, other, one))
+        carried_place = helpers.alloca_once_value(b, number)
+        with loop(b, INT(0), k) as slot:
+            one, other = b.load(carried), load(b, vector, at(squared, slot))
+            swaps = b.fcmp_ordered("<", one, other)
             put(squared, slot, b.select(swaps, one, other))
-            one, other = (load(b, PLACES, at(places, s)) for s in (before, slot))
-            put(places, before, b.select(swaps, other, one))
+            b.store(b.select(swaps, other, one), carried)
+            one, other = b.load(carried_place), load(b, PLACES, at(places, slot))
             put(places, slot, b.select(swaps, one, other))
-        b.branch(end)
-        b.position_at_end(end)
+            b.store(b.select(swaps, other, one), carried_place)
         return context.get_dummy_value()
 
     return signature, code
