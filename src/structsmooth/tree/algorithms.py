@@ -27,19 +27,18 @@ from structsmooth.tree.prim import prim
 # float32 distances, up to which it is so or neighbor lists and Boruvka are, up to which
 # on inner products. Beyond, lists and Boruvka.
 CROSSOVERS = (
-    (3, 600, 3200, 0, 0),
-    (4, 500, 4500, 0, 0),
-    (6, 450, 3500, 10_000, 0),
-    (24, 300, 3000, 10_000, 0),
-    (40, 200, 2500, 10_000, 0),
-    (96, 150, 2500, 10_000, 0),
+    (3, 600, 3500, 0, 0),
+    (6, 450, 4000, 10_000, 0),
+    (12, 300, 4000, 10_000, 0),
+    (48, 200, 3200, 10_000, 0),
+    (96, 150, 2800, 7000, 0),
     (160, 120, 3000, 0, 0),
     (384, 100, 0, 0, 2500),
     (np.inf, 60, 0, 0, 3000),
 )
-# Boruvka is the faster of the two if a panel of points is compared with at most this
-# share of all others to find their neighbors.
-MOST_COMPARED = 0.25
+# Boruvka is the faster of the two if a panel of points is compared with at most so many
+# of so many rows' to find their neighbors: the number of rows divided by this.
+ROWS_COMPARED = 30_000
 # Rows up to which Prim on exact distances is fastest where many of them are equal.
 TIED_ROWS = 2000
 # What Prim on float32 distances takes of the time of Prim on exact ones, where it
@@ -107,7 +106,7 @@ def _build(algorithm: str, X: NDArray[Any], n_threads: int) -> Edges:
     if algorithm == "either":
         placed = place_points(X)
         share = share_compared(placed[0], boruvka.n_listed(len(X)))
-        if share <= MOST_COMPARED:
+        if share <= len(X) / ROWS_COMPARED:
             return boruvka.boruvka_placed(X, *placed, n_threads, share)
         edges = prim_rounded.prim_placed(X, *placed)
         if edges is not None:

@@ -54,8 +54,8 @@ class Walk(NamedTuple):
     at: I64  # (3,): the level, the highest one so far, and the panel of the start
 
 
-def build_kdtree(points: Floats) -> KDTree:
-    """Return the tree of the points."""
+def build_kdtree(points: Floats, n_features: int) -> KDTree:
+    """Return the tree of the points, split by some of the first features."""
     n, d = points.shape
     n_panels = -(-n // PANEL)
     n_blocks, first = 0, [0]
@@ -75,7 +75,8 @@ def build_kdtree(points: Floats) -> KDTree:
         low=aligned((n_blocks, d, BLOCK), kind, np.inf),
         high=aligned((n_blocks, d, BLOCK), kind, -np.inf),
     )
-    _arrange(tree, points, np.empty((2, n), kind), np.empty((2, n), np.int64))
+    keys, numbers = np.empty((2, n), kind), np.empty((2, n), np.int64)
+    _arrange(tree, points, n_features, keys, numbers)
     return tree
 
 
@@ -92,7 +93,9 @@ def walk_for(tree: KDTree) -> Walk:
 
 
 @kernel
-def _arrange(tree: KDTree, points: Floats, keys: Floats, numbers: I64) -> None:
+def _arrange(
+    tree: KDTree, points: Floats, n_features: int, keys: Floats, numbers: I64
+) -> None:
     """Sort the points into the panels, and set the boxes; the rest is for working."""
     order, rows, panels, first, low, high = tree
     n, d = points.shape
@@ -113,24 +116,24 @@ def _arrange(tree: KDTree, points: Floats, keys: Floats, numbers: I64) -> None:
             unit *= BLOCK
         middle = start + unit * ((end - start + 2 * unit - 1) // (2 * unit))
         begin, stop = start * PANEL, min(end * PANEL, n)
-        feature = _widest_feature(points, order[begin:stop])
+        feature = _widest_feature(points, order[begin:stop], n_features)
         for i in range(begin, stop):
             key[i] = points[order[i], feature]
         _select(key, order, begin, stop, middle * PANEL, other_keys, others)
         stack[depth - 1] = middle
         stack[depth], ends[depth] = start, middle
         depth += 1
-    for i in range(n):
+    for panel in range(panels.shape[0]):
+        begin, count = panel * PANEL, min(PANEL, n - panel * PANEL)
+        for i in range(begin, begin + count):
+            for feature in range(d):
+                rows[i, feature] = points[order[i], feature]
+        block, at = divmod(panel, BLOCK)
         for feature in range(d):
-            value = points[order[i], feature]
-            rows[i, feature] = value
-            panels[i // PANEL, feature, i % PANEL] = value
-    for i in range(n):
-        block, at = divmod(i // PANEL, BLOCK)
-        for feature in range(d):
-            value = rows[i, feature]
-            low[block, feature, at] = min(low[block, feature, at], value)
-            high[block, feature, at] = max(high[block, feature, at], value)
+            for lane in range(count):
+                panels[panel, feature, lane] = rows[begin + lane, feature]
+            least, most = _range(panels, panel, feature, count)
+            low[block, feature, at], high[block, feature, at] = least, most
     for level in range(1, len(first)):
         for node in range(first[level] - first[level - 1]):
             child = first[level - 1] + node
@@ -192,11 +195,22 @@ def next_panel(
     return nodes[0] + lane
 
 
+# No number is a NaN, so that they can be compared in any order.
+@kernel(fastmath={"nnan", "nsz"})
+def _range(panels: Floats, panel: int, feature: int, count: int) -> tuple[Any, Any]:
+    least = most = panels[panel, feature, 0]
+    for lane in range(1, count):
+        value = panels[panel, feature, lane]
+        least = value if value < least else least
+        most = value if value > most else most
+    return least, most
+
+
 @kernel
-def _widest_feature(points: Floats, some: I64) -> int:
+def _widest_feature(points: Floats, some: I64, n_features: int) -> int:
     step = max(1, len(some) // SPREAD_SAMPLE)
     widest, width = 0, points.dtype.type(-1.0)
-    for feature in range(points.shape[1]):
+    for feature in range(n_features):
         smallest = largest = points[some[0], feature]
         for i in range(0, len(some), step):
             value = points[some[i], feature]

@@ -37,6 +37,8 @@ from structsmooth.tree.simd import (
 
 # A rotation pays from this many features, and this many rows for each of them.
 ROTATE_FEATURES, ROTATE_ROWS = 9, 8
+# So many principal axes, the widest, are enough to split by.
+WIDEST_AXES = 16
 # The bits of the points of a panel.
 A_PANEL = np.uint64(2**PANEL - 1)
 # Panels that are searched for first, to see how many others they are compared with.
@@ -72,13 +74,13 @@ def place_points(X: NDArray[Any], exactly: bool = False) -> tuple[KDTree, ErrorB
     distances float32 cannot tell apart.
     """
     n, d = X.shape
+    rotate = d >= ROTATE_FEATURES and n >= ROTATE_ROWS * d and not exactly
     points: Floats
     if exactly:
         points, error = X.astype(np.float64), no_rounding(n, d)
     else:
-        rotate = d >= ROTATE_FEATURES and n >= ROTATE_ROWS * d
         points, error = round_points(X, rotate)
-    tree = build_kdtree(points)
+    tree = build_kdtree(points, min(d, WIDEST_AXES) if rotate else d)
     return tree, error._replace(slack=error.slack[tree.order])
 
 
