@@ -20,7 +20,7 @@ from structsmooth.support.jit import is_compiled
 from structsmooth.tree import boruvka, prim_gram, prim_rounded
 from structsmooth.tree.duplicates import first_of_equal
 from structsmooth.tree.exact import Edges
-from structsmooth.tree.neighbor_lists import place_points, share_compared
+from structsmooth.tree.neighbor_lists import look_around, place_points
 from structsmooth.tree.prim import prim
 
 # Features up to; rows up to which Prim on exact distances is fastest, up to which on
@@ -36,9 +36,12 @@ CROSSOVERS = (
     (384, 100, 0, 0, 2500),
     (np.inf, 60, 0, 0, 3000),
 )
-# Boruvka is the faster of the two if a panel of points is compared with at most so many
-# of so many rows' to find their neighbors: the number of rows divided by this.
+# Boruvka is the faster of the two if the share of panels that a panel must be compared
+# with is at most the number of rows divided by this,
 ROWS_COMPARED = 30_000
+# or if neighbors are about equally far everywhere, so that hardly any search is left
+# after the lists, and there are so many numbers.
+MOST_SPREAD, NUMBERS = 5.0, 90_000
 # Rows up to which Prim on exact distances is fastest where many of them are equal.
 TIED_ROWS = 2000
 # What Prim on float32 distances takes of the time of Prim on exact ones, where it
@@ -105,8 +108,9 @@ def _build(algorithm: str, X: NDArray[Any], n_threads: int) -> Edges:
         return prim_gram.prim_gram(X)
     if algorithm == "either":
         placed = place_points(X)
-        share = share_compared(placed[0], boruvka.n_listed(len(X)))
-        if share <= len(X) / ROWS_COMPARED:
+        share, spread = look_around(placed[0], boruvka.n_listed(len(X)))
+        is_even = spread <= MOST_SPREAD and X.size >= NUMBERS
+        if is_even or share <= len(X) / ROWS_COMPARED:
             return boruvka.boruvka_placed(X, *placed, n_threads, share)
         edges = prim_rounded.prim_placed(X, *placed)
         if edges is not None:

@@ -57,7 +57,7 @@ def boruvka_placed(
 ) -> Edges:
     """Return the edges of the tree of points that have been placed in float32.
 
-    ``share`` is what `share_compared` returned for their lists, if it was called.
+    ``share`` is that of `look_around`, if it was called.
 
     Where many distances are equal, or too close for float32, that leaves everything to
     exact distances, one pair at a time. Then it is better to begin again with a tree of

@@ -171,7 +171,10 @@ def find_doubtful(
     place, squared, beyond = points.place, points.squared, points.beyond
     n, k = squared.shape
     _set_common(points.tree, number, n, doubtful.common)
-    _compare_adjacent(points, number, shortest)
+    for c in range(n_components):
+        if shortest.squared[c] == np.inf:
+            _compare_adjacent(points, number, shortest)
+            break
     # One component after the other.
     asking, found = doubtful.asking, doubtful.found
     start = np.zeros(n_components, np.int64)

@@ -84,15 +84,21 @@ def place_points(X: NDArray[Any], exactly: bool = False) -> tuple[KDTree, ErrorB
     return tree, error._replace(slack=error.slack[tree.order])
 
 
-def share_compared(tree: KDTree, k: int) -> float:
-    """Return the share of all panels that a panel must be compared with for its lists.
+def look_around(tree: KDTree, k: int) -> tuple[float, float]:
+    """Search for the neighbors of a few panels, to see what the data are like.
 
-    It depends on the intrinsic dimension, and is found by searching for a few panels.
+    Returns the share of all panels that a panel must be compared with, which depends on
+    the intrinsic dimension; and how many times as far as for one in ten points the
+    last neighbor is for nine in ten, squared.
     """
     n_panels = len(tree.panels)
     step = max(1, n_panels // PILOT)
-    n_compared = search_panels(tree, *_empty_lists(tree, k), _memory(tree, k), 0, step)
-    return n_compared / (len(range(0, n_panels, step)) * n_panels)
+    lists = _empty_lists(tree, k)
+    n_compared = search_panels(tree, *lists, _memory(tree, k), 0, step)
+    share = n_compared / (len(range(0, n_panels, step)) * n_panels)
+    reach = np.sort(lists.limit[lists.limit >= 0.0])  # without places not looked at
+    near, far = reach[len(reach) // 10], reach[-1 - len(reach) // 10]
+    return share, float(far / near) if near > 0.0 else np.inf
 
 
 def list_neighbors(
@@ -105,11 +111,11 @@ def list_neighbors(
 ) -> ListedPoints:
     """Return the points with lists of their k nearest neighbors.
 
-    ``share`` is what `share_compared` returned for them, if it was called.
+    ``share`` is that of `look_around`, if it was called.
     """
     n, lists = len(X), _empty_lists(tree, k)
     if share is None and n_threads == 1:
-        share = share_compared(tree, k)
+        share, _ = look_around(tree, k)
     if share is not None and n_threads == 1 and share > MOST_SEARCHED:
         compare_panels(tree, *lists, _memory(tree, k, len(tree.panels)))
     else:
