@@ -14,6 +14,7 @@ from structsmooth.errors import InvalidInputError
 from structsmooth.tree import (
     algorithms,
     boruvka,
+    duplicates,
     minimum_spanning_tree,
     neighbor_lists,
     prim_gram,
@@ -120,7 +121,7 @@ def with_distinct(build):
     return edges
 
 
-def with_settings(n_listed, leaf_panels, n_threads):
+def with_settings(n_listed, n_threads):
     def build(X):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(boruvka, "N_LISTED", n_listed)
@@ -160,9 +161,9 @@ ALGORITHMS = {
     "float32, placed": never_giving_up(placed_first),
     "Gram matrix": with_distinct(prim_gram.prim_gram),
     "Boruvka": with_distinct(boruvka.boruvka),
-    "short lists": with_settings(1, 1, 1),
-    "small leaves, two threads": with_settings(5, 1, 2),
-    "long lists, three threads": with_settings(9, 4, 3),
+    "short lists": with_settings(1, 1),
+    "two threads": with_settings(boruvka.N_LISTED, 2),
+    "long lists, three threads": with_settings(9, 3),
     "without float32": with_distinct(without_float32),
     "all panels": with_distinct(comparing_all_panels),
 }
@@ -271,7 +272,7 @@ def test_neighbors_at_very_different_distances(rng, kind, d, n_threads):
         scale = np.exp(rng.uniform(-9.0, -2.0, 300))
         X = rng.random((300, d))[group] + scale[group, np.newaxis] * X
     edges, squared = exact_tree(X)
-    build = with_settings(boruvka.N_LISTED, 2, n_threads)
+    build = with_settings(boruvka.N_LISTED, n_threads)
     got_edges, got_squared = build(X)
     assert np.array_equal(got_edges, edges)
     assert np.array_equal(got_squared, squared)
@@ -319,7 +320,7 @@ def test_the_public_function_uses_every_algorithm(rng, watch):
         (prim_gram, "prim_gram"),
         (prim_rounded, "prim_rounded"),
     )
-    for n, d in ((100, 3), (3300, 3), (300, 200), (900, 10)):
+    for n, d in ((100, 3), (3600, 3), (300, 200), (900, 10)):
         X = rng.normal(size=(n, d))
         assert np.array_equal(euclidean_mst(X).edges, exact_tree(X)[0])
     assert used == ["prim", "boruvka", "prim_gram", "prim_rounded"]
@@ -327,21 +328,30 @@ def test_the_public_function_uses_every_algorithm(rng, watch):
 
 @pytest.mark.usefixtures("all_compiled")
 @pytest.mark.parametrize(
-    ("rank", "expected"),
-    [(2, ["boruvka_placed"]), (12, ["prim_placed"])],
+    ("n", "rank", "scale", "expected"),
+    [
+        (5000, 2, 0.0, "boruvka_placed"),
+        (5000, 12, 0.0, "prim_placed"),
+        (8000, 12, 0.0, "boruvka_placed"),
+        (8000, 12, 0.5, "prim_placed"),
+    ],
 )
-def test_the_intrinsic_dimension_decides_where_both_may_be_fastest(
-    rng, watch, rank, expected
+def test_the_data_decide_where_both_may_be_fastest(
+    rng, watch, n, rank, scale, expected
 ):
-    """Neighbors in a plane are few leaves away; in twelve dimensions all are near."""
+    """Neighbors in a plane are few panels away, in twelve dimensions all are near.
+
+    Of many rows it also counts whether neighbors are about equally far everywhere.
+    """
     used = watch(
         (boruvka, "boruvka_placed"),
         (prim_rounded, "prim_placed"),
         (prim_rounded, "prim_rounded"),
     )
-    X = rng.normal(size=(4000, rank)) @ rng.normal(size=(rank, 12))
+    X = rng.uniform(size=(n, rank)) @ rng.normal(size=(rank, 12))
+    X *= np.exp(scale * rng.normal(size=(n, 1)))
     assert np.array_equal(euclidean_mst(X).edges, exact_tree(X)[0])
-    assert used == expected
+    assert used == [expected]
 
 
 @pytest.mark.usefixtures("all_compiled")
@@ -363,12 +373,11 @@ def test_what_is_given_up_is_done_by_another_algorithm(
         (1, 1, "prim"),
         (600, 3, "prim"),
         (601, 3, "prim_rounded"),
-        (3201, 3, "boruvka"),
-        (4501, 4, "boruvka"),
-        (3501, 6, "either"),
+        (3501, 3, "boruvka"),
+        (4001, 6, "either"),
         (10_001, 6, "boruvka"),
-        (301, 24, "prim_rounded"),
-        (3001, 24, "either"),
+        (3200, 24, "prim_rounded"),
+        (3201, 24, "either"),
         (10_001, 24, "boruvka"),
         (150, 96, "prim"),
         (151, 96, "prim_rounded"),
@@ -395,7 +404,8 @@ def test_small_work_does_not_wait_for_compilation(monkeypatch):
     assert choose(9000, 200, workload=20.0) == "boruvka"
     assert choose(8000, 4, workload=2.0) == "prim"
     assert choose(8000, 4, workload=5.0) == "prim_rounded"  # is compiled sooner
-    assert choose(8000, 4, workload=50.0) == "boruvka"
+    assert choose(8000, 4, workload=50.0) == "either"
+    assert choose(8000, 3, workload=50.0) == "boruvka"
     assert choose(10**6, 8, None) == "boruvka"
     monkeypatch.setattr(algorithms, "is_compiled", lambda _: True)
     assert choose(9000, 8, None) == "either"
@@ -456,6 +466,24 @@ def test_equal_rows_are_found_among_many(rng):
     X = rng.integers(0, 9, size=(3000, 3)).astype(np.float32)
     _, first, inverse = np.unique(X, axis=0, return_index=True, return_inverse=True)
     assert np.array_equal(first_of_equal(X), first[inverse.ravel()])
+
+
+@pytest.mark.parametrize("kind", ["whole", "powers of two", "binary", "one column"])
+def test_different_rows_spread_over_the_hash_table(rng, kind):
+    """Otherwise rows of few values would be looked up one after the other."""
+    X = {
+        "whole": lambda: rng.integers(0, 60, size=(20_000, 3)),
+        "powers of two": lambda: 2.0 ** rng.integers(-30, 30, size=(20_000, 4)),
+        "binary": lambda: rng.integers(0, 2, size=(20_000, 20)),
+        "one column": lambda: np.arange(20_000)[:, np.newaxis],
+    }[kind]()
+    X = np.unique(X.astype(np.float64), axis=0)
+    hashes = np.empty(len(X), np.uint64)
+    duplicates._hash_rows(X, hashes)
+    assert len(np.unique(hashes)) == len(X)
+    n_slots = 4096  # by the last bits, as in the table; as random numbers would
+    largest = np.bincount((hashes % np.uint64(n_slots)).astype(np.int64)).max()
+    assert largest < 5 + 4 * len(X) / n_slots
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

@@ -150,9 +150,7 @@ def advance(
         # The largest component is spared: the others will join it anyway.
         spared = _largest_component(components.number, n, n - n_edges)
         progress[2] = spared
-        progress[3] = find_doubtful(
-            points, components, n - n_edges, spared, doubtful
-        )
+        progress[3] = find_doubtful(points, components, n - n_edges, spared, doubtful)
 
 
 @kernel

@@ -186,7 +186,9 @@ def next_panel(
             number = nodes[level] + lane
             level -= 1
         block = tree.first[level] + number
-        mask = boxes_near(tree.low, tree.high, block, walk.low, walk.high, limits, start)
+        mask = boxes_near(
+            tree.low, tree.high, block, walk.low, walk.high, limits, start
+        )
         mask &= others_than(common, block, own) & ~left_out
         masks[level], nodes[level] = mask, number * BLOCK
     lane = lowest_bit(np.uint64(masks[0]))

@@ -97,8 +97,8 @@ def look_around(tree: KDTree, k: int) -> tuple[float, float]:
     n_compared = search_panels(tree, *lists, _memory(tree, k), 0, step)
     share = n_compared / (len(range(0, n_panels, step)) * n_panels)
     reach = np.sort(lists.limit[lists.limit >= 0.0])  # without places not looked at
-    near, far = reach[len(reach) // 10], reach[-1 - len(reach) // 10]
-    return share, float(far / near) if near > 0.0 else np.inf
+    near, far = float(reach[len(reach) // 10]), float(reach[-1 - len(reach) // 10])
+    return share, far / near if near > 0.0 else np.inf
 
 
 def list_neighbors(

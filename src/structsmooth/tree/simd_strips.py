@@ -179,9 +179,7 @@ def _factors(b: Any, factors: Any) -> list[Any]:
     ]
 
 
-def _floors(
-    b: Any, squared: Any, strip: Any, margin: Any, factors: Any
-) -> list[Any]:
+def _floors(b: Any, squared: Any, strip: Any, margin: Any, factors: Any) -> list[Any]:
     """Return the bits of what the true squared lengths of a strip are not below."""
     smaller, _ = _factors(b, factors)
     return [
