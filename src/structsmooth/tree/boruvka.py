@@ -20,11 +20,13 @@ from structsmooth.tree.component_search import (
     NOBODY,
     Components,
     Doubtful,
+    Memory,
     Shortest,
     find_doubtful,
     memory_for,
     offer,
-    search_components,
+    search_for_points,
+    search_in_threads,
 )
 from structsmooth.tree.exact import F64, I32, I64, Edges
 from structsmooth.tree.kdtree import BLOCK, KDTree
@@ -97,32 +99,40 @@ def _join_all(
         common=np.full(len(points.tree.low) * BLOCK, -1, np.int32),
     )
     edges = _empty_edges(n)
-    progress = np.array([n, 0, NOBODY, 0])
+    progress = np.array([n, 0, NOBODY, 0, budget])
     active = np.arange(n, dtype=np.int32)  # points whose lists are not used up
     memories = [memory_for(points.tree) for _ in range(n_threads)]
     while True:
-        advance(points, components, doubtful, active, edges, progress)
-        _, n_edges, _, n_asking = progress.tolist()
-        if n_edges == n - 1:
-            return edges, True
-        budget = search_components(
+        advance(
             points,
             components,
-            doubtful._replace(asking=doubtful.asking[:n_asking]),
+            doubtful,
+            active,
+            edges,
+            progress,
+            memories[0],
+            n_threads == 1,
+        )
+        _, n_edges, _, n_asking, budget = progress.tolist()
+        if n_edges == n - 1 or budget == 0:
+            return edges, budget > 0
+        progress[4] = search_in_threads(
+            points,
+            components,
+            doubtful,
+            n_asking,
             memories,
             n - n_edges,
             budget,
         )
-        if budget == 0:
-            return edges, False
 
 
 def _empty_edges(n: int) -> Shortest:
     return Shortest(np.empty(n), np.empty(n, np.int32), np.empty(n, np.int32))
 
 
-# One kernel for all that comes between two searches: each call from Python costs as
-# much as the work for a hundred points.
+# One kernel for all that one thread does: each call from Python costs as much as the
+# work for a hundred points.
 @kernel
 def advance(
     points: ListedPoints,
@@ -131,26 +141,44 @@ def advance(
     active: I32,
     edges: Shortest,
     progress: I64,
+    memory: Memory,
+    is_alone: bool,
 ) -> None:
     """Add what the search has found, join by lists, and find who must search.
 
-    ``progress`` holds how many points are active, how many edges the tree has, the
-    component that is spared in the search, and how many points must search.
+    If there is no other thread it searches too, until the tree is complete or the
+    budget is spent. ``progress`` holds how many points are active, how many edges the
+    tree has, the component that is spared in the search, how many points must search,
+    and the budget.
     """
-    n_active, n_edges, spared, _ = progress
+    n_active, n_edges, spared, n_asking, budget = progress
     n = len(points.source)
-    if spared != NOBODY:
-        _raise_bounds(points.beyond, components, n - n_edges, spared)
-        n_edges = _join(components, n, n - n_edges, edges, n_edges)
-    n_active, n_edges = join_by_lists(
-        points, components, active[:n_active], edges, n_edges
-    )
-    progress[0], progress[1] = n_active, n_edges
-    if n_edges < n - 1:
+    while budget > 0:
+        if spared != NOBODY:
+            _raise_bounds(points.beyond, components, n - n_edges, spared)
+            n_edges = _join(components, n, n - n_edges, edges, n_edges)
+        n_active, n_edges = join_by_lists(
+            points, components, active[:n_active], edges, n_edges
+        )
+        if n_edges == n - 1:
+            break
         # The largest component is spared: the others will join it anyway.
         spared = _largest_component(components.number, n, n - n_edges)
-        progress[2] = spared
-        progress[3] = find_doubtful(points, components, n - n_edges, spared, doubtful)
+        n_asking = find_doubtful(points, components, n - n_edges, spared, doubtful)
+        if not is_alone:
+            break
+        budget = search_for_points(
+            points,
+            components.shortest,
+            components.number,
+            doubtful,
+            n_asking,
+            memory,
+            0,
+            1,
+            budget,
+        )
+    progress[:] = n_active, n_edges, spared, n_asking, max(budget, 0)
 
 
 @kernel

@@ -111,10 +111,11 @@ def memory_for(tree: KDTree) -> Memory:
     )
 
 
-def search_components(
+def search_in_threads(
     points: ListedPoints,
     components: Components,
     doubtful: Doubtful,
+    n_asking: int,
     memories: list[Memory],
     n_components: int,
     budget: int,
@@ -134,6 +135,7 @@ def search_components(
             copies[thread],
             components.number,
             doubtful,
+            n_asking,
             memories[thread],
             thread,
             n_threads,
@@ -244,6 +246,7 @@ def search_for_points(
     shortest: Shortest,
     number: I32,
     doubtful: Doubtful,
+    n_asking: int,
     memory: Memory,
     first: int,
     step: int,
@@ -258,10 +261,10 @@ def search_for_points(
     rows, low, high = tree.rows, tree.low, tree.high
     panel, own, limit, no_limit, out, walk = memory
     asking, _, common = doubtful
-    for begin in range(first * PANEL, len(asking), step * PANEL):
+    for begin in range(first * PANEL, n_asking, step * PANEL):
         if budget <= 0:
             break
-        count = min(PANEL, len(asking) - begin)
+        count = min(PANEL, n_asking - begin)
         shared = number[asking[begin]]
         for lane in range(PANEL):
             own[lane], limit[lane] = -1, -np.inf

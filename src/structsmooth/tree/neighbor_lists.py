@@ -50,7 +50,6 @@ MOST_SEARCHED = 0.5
 class Lists(NamedTuple):
     """The nearest points of each place in the tree's numbers, nearest first."""
 
-    squared: Floats  # (places, k): squared distances, infinite where there is none
     place: I32  # (places, k): where the neighbors are, -1 where there is none
     limit: Floats  # (places,): the last squared distance; a newcomer must be below it
 
@@ -127,7 +126,7 @@ def list_neighbors(
         )
     source = tree.order
     listed = ListedPoints(
-        X=X[source],
+        X=X.take(source, axis=0),
         source=source,
         tree=tree,
         place=lists.place,
@@ -146,7 +145,6 @@ def list_neighbors(
 def _empty_lists(tree: KDTree, k: int) -> Lists:
     n_places, kind = len(tree.rows), tree.rows.dtype
     return Lists(
-        squared=np.empty((n_places, k), kind),
         place=np.empty((n_places, k), np.int32),
         limit=aligned((n_places,), kind, np.nan),
     )
@@ -177,7 +175,6 @@ def in_threads(n_threads: int, part: Callable[[int], Any]) -> None:
 @kernel
 def search_panels(
     tree: KDTree,
-    all_squared: Floats,
     all_places: I32,
     limit: Floats,
     memory: Any,
@@ -228,16 +225,13 @@ def search_panels(
         for i in range(panel * PANEL, min((panel + 1) * PANEL, n)):
             lane = i - panel * PANEL
             for slot in range(k):
-                all_squared[i, slot] = squared[0, slot, lane]
                 all_places[i, slot] = place[0, slot, lane]
             limit[i] = squared[0, k - 1, lane]
     return n_compared
 
 
 @kernel
-def compare_panels(
-    tree: KDTree, all_squared: Floats, all_places: I32, limit: Floats, memory: Any
-) -> None:
+def compare_panels(tree: KDTree, all_places: I32, limit: Floats, memory: Any) -> None:
     """Fill all lists by comparing each pair of panels once, for the lists of both."""
     rows, panels = tree.rows, tree.panels
     squared, flat, place, no_limit, out, nothing, _, _ = memory
@@ -286,7 +280,6 @@ def compare_panels(
     for i in range(n):
         panel, lane = i // PANEL, i % PANEL
         for slot in range(k):
-            all_squared[i, slot] = squared[panel, slot, lane]
             all_places[i, slot] = place[panel, slot, lane]
         limit[i] = squared[panel, k - 1, lane]
 
