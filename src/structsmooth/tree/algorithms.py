@@ -31,14 +31,14 @@ CROSSOVERS = (
     (6, 450, 4000, 10_000, 0),
     (12, 300, 4000, 10_000, 0),
     (48, 200, 3200, 10_000, 0),
-    (96, 150, 2800, 7000, 0),
-    (160, 120, 3000, 0, 0),
+    (96, 150, 2200, 7000, 0),
+    (160, 120, 2000, 4000, 0),
     (384, 100, 0, 0, 2500),
     (np.inf, 60, 0, 0, 3000),
 )
 # Boruvka is the faster of the two if the share of panels that a panel must be compared
-# with is at most the number of rows divided by this,
-ROWS_COMPARED = 30_000
+# with is at most the number of rows divided by this, up to so many features and beyond,
+FEW_FEATURES, ROWS_COMPARED = 48, (30_000, 18_000)
 # or if neighbors are about equally far everywhere, so that hardly any search is left
 # after the lists, and there are so many numbers.
 MOST_SPREAD, NUMBERS = 5.0, 90_000
@@ -110,7 +110,8 @@ def _build(algorithm: str, X: NDArray[Any], n_threads: int) -> Edges:
         placed = place_points(X)
         share, spread = look_around(placed[0], boruvka.n_listed(len(X)))
         is_even = spread <= MOST_SPREAD and X.size >= NUMBERS
-        if is_even or share <= len(X) / ROWS_COMPARED:
+        rows = ROWS_COMPARED[X.shape[1] > FEW_FEATURES]
+        if is_even or share <= len(X) / rows:
             return boruvka.boruvka_placed(X, *placed, n_threads, share)
         edges = prim_rounded.prim_placed(X, *placed)
         if edges is not None:
