@@ -19,6 +19,10 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import peers
 from benchmarks.clock import machine
+from structsmooth.tree.boruvka import boruvka
+from structsmooth.tree.prim import prim
+from structsmooth.tree.prim_gram import prim_gram
+from structsmooth.tree.prim_rounded import prim_rounded
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -106,9 +110,10 @@ def main():
     path = RESULTS / "map.json"
     measured = json.loads(path.read_text()) if path.is_file() else {"cells": {}}
     measured["machine"] = machine()
-    for n, d in ((20_000, 5), (3_000, 10), (700, 60), (300, 5)):  # compile all kernels
-        peers.ours(np.repeat(blobs(n, d, 3, 1.0), 4, axis=0) + np.float32(0))
-        peers.ours(blobs(n, d, 3, 1.0))
+    for build, d in itertools.product(
+        (prim, prim_gram, prim_rounded, boruvka), (3, 60)
+    ):
+        build(blobs(800, d, d, 1.0))  # compiles its kernels
     found = measured["cells"]
     for cell in cells():
         name = _name_of(cell)
