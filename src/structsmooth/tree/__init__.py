@@ -93,7 +93,7 @@ def nearest_neighbors(X: ArrayLike, k: int, n_jobs: int | None = None) -> Neighb
     Parameters
     ----------
     X : array-like of shape (n, d)
-        Finite numbers.
+        Finite numbers of any scale, as for `euclidean_mst`.
     k : int
         How many, from 1 to n - 1.
     n_jobs : int, optional

@@ -1,12 +1,14 @@
 """Which algorithm builds a tree: one table, by rows and features.
 
 All algorithms return the same tree. The limits are the measured crossovers of
-``benchmarks/crossover.py``. Two things can change the choice:
+``benchmarks/crossover.py``. Some things can change the choice:
 
 - The fast algorithms must be compiled once on every machine. Work that the simple one
   does in less time than that does not wait for them, unless there has been as much of
   it already.
 - Equal rows are joined first, so the number of distinct rows decides.
+- For several thousand rows the data decide: see "either".
+- Prim on float32 distances gives up where most of them are too close to tell apart.
 """
 
 from __future__ import annotations

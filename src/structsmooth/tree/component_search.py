@@ -2,7 +2,8 @@
 
 Each component needs its shortest edge to another one. The points that are in doubt,
 because something outside their lists could be shorter than the best edge known, search
-for it leaf by leaf, the nearest boxes first, and skip their own component.
+for it sixteen at a time, panel by panel from their own one upwards, and skip their
+component.
 """
 
 from __future__ import annotations

@@ -5,8 +5,9 @@ panels, one after the other, make a node of the next level, sixteen of these one
 level above, and all splits keep to that. The boxes of sixteen nodes are side by side, a
 block, so that all of them are compared with something at once.
 
-Arrays are made outside of kernels, and filled by plain loops: numba takes up to a
-second to compile what NumPy has for either, again for each type and number of axes.
+The arrays of a tree are made outside of kernels, and filled by plain loops: numba takes
+up to a second to compile what NumPy has for either, again for each type and number of
+axes.
 """
 
 from __future__ import annotations
@@ -161,9 +162,9 @@ def next_panel(
 ) -> int:
     """Return the next panel whose box comes near that of the walk, -1 at the end.
 
-    Its squared distance is below one of sixteen limits, which begin at ``start``. From
-    the panel of the start upwards, the other nodes of each block are visited, without
-    those that have their own number in common.
+    Its squared distance is below one of sixteen limits, which begin at ``start``. The
+    panel of the start always comes first. From there upwards, the other nodes of each
+    block are visited, without those that have their own number in common.
     """
     masks, nodes, at = walk.masks, walk.nodes, walk.at
     level, top = at[0], at[1]

@@ -68,7 +68,7 @@ def tile_below(
             sums += sum((points[f] - row[f]) ** 2 for f in chunk)
             if no sum is below its limit:  # and more features only add to it
                 return 0
-        out[:] = sums
+        out[:] = sums  # the rest is undefined where a sum is not below its limit
         return the mask of the sums below their limits
 
     With the features in order of decreasing variance, most tiles end after one or two
