@@ -6,6 +6,7 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans, kmeans_plusplus
 
 from structsmooth.cluster import kmeans
+from structsmooth.cluster.clusterers import kmeans_centers
 from structsmooth.cluster.kmeans import first_centers, growing_kmeans, nested_kmeans
 
 
@@ -131,3 +132,18 @@ def test_a_center_without_rows_stays_where_it_is():
     X = np.repeat([[0.0], [1.0]], 3_000, axis=0)
     found = growing_kmeans(X, 3, 0, None)
     assert set(found.ravel().tolist()) == {0.0, 1.0}
+
+
+@pytest.mark.parametrize("value", [1.7e18, -1e25, 0.1])
+@pytest.mark.parametrize("n_clusters", [3, 520])
+@pytest.mark.parametrize("n", [2000, 9000])
+def test_a_constant_column_changes_nothing(rng, value, n_clusters, n):
+    """The mean of equal numbers is not always one of them: 3 * 0.1 / 3 is not 0.1."""
+    X = rng.normal(size=(n, 4))
+    X[:, 2] = 0.0
+    plain = kmeans_centers(X, n_clusters, 0, full=True)
+    X[:, 2] = value
+    found = kmeans_centers(X, n_clusters, 0, full=True)
+    assert (found.centers[:, 2] == value).all()
+    assert np.array_equal(found.centers[:, [0, 1, 3]], plain.centers[:, [0, 1, 3]])
+    assert np.array_equal(found.assign(X), plain.assign(X * [1.0, 1.0, 0.0, 1.0]))

@@ -6,6 +6,7 @@ Each becomes an `Assigner`, which finds the cluster of any row.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from structsmooth.cluster.assign import (
 from structsmooth.cluster.kmeans import growing_kmeans, nested_kmeans
 from structsmooth.errors import InvalidParameterError
 from structsmooth.support.blocks import blocks_of
+from structsmooth.support.columns import range_of_columns
 from structsmooth.support.validation import check_integer
 
 # k-means looks at all rows up to this many, at a sample beyond.
@@ -185,9 +187,32 @@ def kmeans_centers(
     ``full`` is whether they are all rows: many sparse ones are taken in mini-batches
     otherwise.
     """
+    X = X.astype(np.float64, copy=False)
+    if not sp.issparse(X):
+        # A column of equal numbers does not count, but its rounding could: the mean of
+        # huge numbers may be far from all of them.
+        low, high = range_of_columns(X)
+        shift = np.where(low == high, low, 0.0)
+        if shift.any():
+            found = _kmeans(X - shift, n_clusters, random_state, full, weights, n_jobs)
+            if isinstance(found, NestedCenters):
+                return replace(
+                    found, large=found.large + shift, centers=found.centers + shift
+                )
+            return NearestCenter(found.centers + shift)
+    return _kmeans(X, n_clusters, random_state, full, weights, n_jobs)
+
+
+def _kmeans(
+    X: Any,
+    n_clusters: int,
+    random_state: Any,
+    full: bool,
+    weights: NDArray[Any] | None,
+    n_jobs: int | None,
+) -> NearestCenter | NestedCenters:
     from sklearn.cluster import KMeans, MiniBatchKMeans  # slow to load
 
-    X = X.astype(np.float64, copy=False)
     if not sp.issparse(X) and X.shape[0] > max(FEW_ROWS, 2 * n_clusters):
         if n_clusters > MANY_CLUSTERS:
             large, parts = nested_kmeans(X, n_clusters, random_state, weights, n_jobs)

@@ -64,8 +64,8 @@ def round_points(X: NDArray[Any], rotate: bool) -> tuple[F32, ErrorBound]:
             _round_rows(block, origin, scale, points[part], norms[part])
     # float32 rounding, and float64 rounding of a product of matrices, generously.
     share = 2.0**-24 * 1.01 + 16.0 * (d + 8) * 2.0**-53
-    # Differences below 2**-63 lose digits when they are squared in float32. (To move the
-    # rows to the center costs none: it is rounded relative to what is left.)
+    # Differences below 2**-63 lose digits when they are squared in float32. (To move
+    # the rows to the center costs none: it is rounded relative to what is left.)
     common = math.sqrt(d) * 2.0**-60
     return points, ErrorBound(
         slack=2.0 * share * norms * (1.0 + 1e-6) + 2.0 * common,
