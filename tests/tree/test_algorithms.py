@@ -133,10 +133,13 @@ def with_settings(n_listed, n_threads):
     return with_distinct(build)
 
 
-def comparing_all_panels(X):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(neighbor_lists, "MOST_SEARCHED", -1.0)
-        return boruvka.boruvka(X)
+def comparing_all_panels(n_threads):
+    def build(X):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(neighbor_lists, "MOST_SEARCHED", -1.0)
+            return boruvka.boruvka(X, n_threads)
+
+    return with_distinct(build)
 
 
 def without_float32(X):
@@ -168,14 +171,15 @@ ALGORITHMS = {
     "two threads": with_settings(boruvka.N_LISTED, 2),
     "long lists, three threads": with_settings(9, 3),
     "without float32": with_distinct(without_float32),
-    "all panels": with_distinct(comparing_all_panels),
+    "all panels": comparing_all_panels(1),
+    "all panels, three threads": comparing_all_panels(3),
 }
 SETS_PER_CHUNK = 64
 
 
 @pytest.mark.parametrize("chunk", range(8))
-def test_4608_random_cases_give_the_tree_of_exact_prim(chunk):
-    """512 data sets, nine algorithms and settings each."""
+def test_5120_random_cases_give_the_tree_of_exact_prim(chunk):
+    """512 data sets, ten algorithms and settings each."""
     generator = np.random.default_rng(chunk)
     for number in range(SETS_PER_CHUNK):
         n = int(generator.choice([2, 3, 5, 15, 16, 17, 33, 64, 65, 130, 400, 900]))
@@ -617,18 +621,19 @@ def test_ordinary_rows_between_two_giants():
 @pytest.mark.parametrize("most_searched", [-1.0, 2.0])
 @pytest.mark.parametrize("exactly", [False, True])
 @pytest.mark.parametrize("d", [3, 9, 28])
+@pytest.mark.parametrize("n_threads", [1, 3])
 def test_nothing_outside_of_a_list_is_nearer_than_its_bound(
-    rng, monkeypatch, d, exactly, most_searched
+    rng, monkeypatch, d, exactly, most_searched, n_threads
 ):
     monkeypatch.setattr(neighbor_lists, "MOST_SEARCHED", most_searched)
-    X, k = rng.normal(size=(700, d)), 5
+    X, k = rng.normal(size=(1500, d)), 5
     placed = neighbor_lists.place_points(X, exactly)
-    points = neighbor_lists.list_neighbors(X, *placed, k, 1)
+    points = neighbor_lists.list_neighbors(X, *placed, k, n_threads)
     squared = ((points.X[:, np.newaxis] - points.X) ** 2).sum(axis=2)
     np.fill_diagonal(squared, np.inf)
     np.testing.assert_allclose(points.squared, np.sort(squared, axis=1)[:, :k])
-    listed = np.take_along_axis(squared, points.place[:700].astype(int), axis=1)
+    listed = np.take_along_axis(squared, points.place[:1500].astype(int), axis=1)
     np.testing.assert_allclose(listed, points.squared)
-    np.put_along_axis(squared, points.place[:700].astype(int), np.inf, axis=1)
+    np.put_along_axis(squared, points.place[:1500].astype(int), np.inf, axis=1)
     assert (points.beyond <= squared.min(axis=1)).all()
     assert (points.beyond > 0.99 * points.squared[:, -1]).all()

@@ -113,10 +113,10 @@ def list_neighbors(
     ``share`` is that of `look_around`, if it was called.
     """
     n, lists = len(X), _empty_lists(tree, k)
-    if share is None and n_threads == 1:
+    if share is None:
         share, _ = look_around(tree, k)
-    if share is not None and n_threads == 1 and share > MOST_SEARCHED:
-        compare_panels(tree, *lists, _memory(tree, k, len(tree.panels)))
+    if share > MOST_SEARCHED:
+        _compare_all(tree, lists, k, n_threads)
     else:
         in_threads(
             n_threads,
@@ -140,6 +140,27 @@ def list_neighbors(
         lambda number: _refine(listed, lists.limit, cuts[number], cuts[number + 1]),
     )
     return listed
+
+
+def _compare_all(tree: KDTree, lists: Lists, k: int, n_threads: int) -> None:
+    """Fill the lists by comparing all panels, each thread with lists of its own.
+
+    The limits are those of all threads: whatever is beyond one of them is in no list
+    in the end. So it does no harm that one thread may write over another's.
+    """
+    n_panels = len(tree.panels)
+    memories = [_memory(tree, k, n_panels) for _ in range(n_threads)]
+    lists.limit[:] = np.inf
+    in_threads(
+        n_threads,
+        lambda number: compare_panels(
+            tree, lists.limit, memories[number], number, n_threads
+        ),
+    )
+    squared, _, place, *_ = memories[0]
+    for others, _, their_place, *_ in memories[1:]:
+        _merge_lists(squared, place, others, their_place)
+    _by_point(squared, place, *lists)
 
 
 def _empty_lists(tree: KDTree, k: int) -> Lists:
@@ -231,30 +252,34 @@ def search_panels(
 
 
 @kernel
-def compare_panels(tree: KDTree, all_places: I32, limit: Floats, memory: Any) -> None:
-    """Fill all lists by comparing each pair of panels once, for the lists of both."""
+def compare_panels(
+    tree: KDTree, limit: Floats, memory: Any, first: int, step: int
+) -> None:
+    """Compare panel number first, first + step, ... with itself and those after it.
+
+    Each pair is compared once, for the lists of both, which are left in the memory.
+    """
     rows, panels = tree.rows, tree.panels
-    squared, flat, place, no_limit, out, nothing, _, _ = memory
-    n, n_panels, k = len(tree.order), panels.shape[0], squared.shape[1]
-    infinity = no_limit.dtype.type(np.inf)
+    squared, _, place, _, out, nothing, _, _ = memory
+    n_panels, k = panels.shape[0], squared.shape[1]
+    infinity = limit.dtype.type(np.inf)
     for panel in range(n_panels):
         for slot in range(k):
             for lane in range(PANEL):
                 squared[panel, slot, lane] = infinity
                 place[panel, slot, lane] = -1
-        last = (panel * k + k - 1) * PANEL
-        for row in range(panel * PANEL, (panel + 1) * PANEL, ROWS):
-            mask = tile_below(rows, row, panels, panel, no_limit, flat, last, out)
+    for panel in range(first, n_panels, step):
+        begin = panel * PANEL
+        for row in range(begin, begin + PANEL, ROWS):
+            mask = tile_below(rows, row, panels, panel, limit, limit, begin, out)
             for r in range(ROWS):
-                lane = row + r - panel * PANEL
-                out[r * PANEL + lane] = infinity  # no point is its own neighbor
+                out[r * PANEL + row + r - begin] = infinity  # not its own neighbor
                 insert_nearer(out, r, mask, row + r, squared, place, panel, nothing)
-        for lane in range(PANEL):
-            limit[panel * PANEL + lane] = squared[panel, k - 1, lane]
-    for panel in range(n_panels):
-        last = (panel * k + k - 1) * PANEL
-        for row in range((panel + 1) * PANEL, n_panels * PANEL, ROWS):
-            mask = tile_below(rows, row, panels, panel, limit, flat, last, out)
+        _lower_limits(limit, squared, panel)
+    for panel in range(first, n_panels, step):
+        begin = panel * PANEL
+        for row in range(begin + PANEL, n_panels * PANEL, ROWS):
+            mask = tile_below(rows, row, panels, panel, limit, limit, begin, out)
             if mask == 0:
                 continue
             for r in range(ROWS):
@@ -267,17 +292,56 @@ def compare_panels(tree: KDTree, all_places: I32, limit: Floats, memory: Any) ->
                     lane = lowest_bit(bits)
                     bits &= bits - np.uint64(1)
                     value = out[r * PANEL + lane]
-                    if value >= limit[row + r]:
-                        continue
-                    slot = k - 1
-                    while slot > 0 and squared[other, slot - 1, at] > value:
-                        squared[other, slot, at] = squared[other, slot - 1, at]
-                        place[other, slot, at] = place[other, slot - 1, at]
-                        slot -= 1
-                    squared[other, slot, at] = value
-                    place[other, slot, at] = panel * PANEL + lane
-                    limit[row + r] = squared[other, k - 1, at]
-    for i in range(n):
+                    if value < squared[other, k - 1, at]:
+                        _insert(squared, place, other, at, value, begin + lane)
+                        limit[row + r] = min(limit[row + r], squared[other, k - 1, at])
+            _lower_limits(limit, squared, panel)
+
+
+@kernel
+def _lower_limits(limit: Floats, squared: Floats, panel: int) -> None:
+    """Lower the limits of a panel to the last ones in its lists."""
+    k = squared.shape[1]
+    for lane in range(PANEL):
+        value = squared[panel, k - 1, lane]
+        if value < limit[panel * PANEL + lane]:
+            limit[panel * PANEL + lane] = value
+
+
+# Arrays one by one: to pass all of them in a tuple would cost more than the work.
+@kernel
+def _insert(
+    squared: Floats, place: I32, panel: int, lane: int, value: Any, number: int
+) -> None:
+    """Enter a point into one list of a panel, where the last one leaves."""
+    slot = squared.shape[1] - 1
+    while slot > 0 and squared[panel, slot - 1, lane] > value:
+        squared[panel, slot, lane] = squared[panel, slot - 1, lane]
+        place[panel, slot, lane] = place[panel, slot - 1, lane]
+        slot -= 1
+    squared[panel, slot, lane] = value
+    place[panel, slot, lane] = number
+
+
+@kernel
+def _merge_lists(squared: Floats, place: I32, others: Floats, their_place: I32) -> None:
+    """Enter the points of other lists wherever they are nearer."""
+    n_panels, k, _ = squared.shape
+    for panel in range(n_panels):
+        for lane in range(PANEL):
+            for slot in range(k):
+                value = others[panel, slot, lane]
+                if value >= squared[panel, k - 1, lane]:
+                    break
+                number = their_place[panel, slot, lane]
+                _insert(squared, place, panel, lane, value, number)
+
+
+@kernel
+def _by_point(squared: Floats, place: I32, all_places: I32, limit: Floats) -> None:
+    """Write the lists of panels point by point."""
+    k = squared.shape[1]
+    for i in range(len(limit)):
         panel, lane = i // PANEL, i % PANEL
         for slot in range(k):
             all_places[i, slot] = place[panel, slot, lane]
