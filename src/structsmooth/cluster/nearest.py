@@ -100,12 +100,15 @@ def nearest_point(
         slacks = (unit * (lengths + radius) ** 2 + TINY).astype(np.float32)
         find_nearest(some, columns, values, panels, slacks, nearest[part])
 
+    n_threads = effective_n_jobs(n_jobs)
     step = max(1, BLOCK // rows.shape[1])
+    if rounded is not None:  # nothing has to stay in the cache
+        step = max(step, -(-len(rows) // n_threads))
     parts = [
         slice(start, min(start + step, len(rows)))
         for start in range(0, len(rows), step)
     ]
-    if len(parts) > 1 and effective_n_jobs(n_jobs) > 1:
+    if len(parts) > 1 and n_threads > 1:
         list(side_by_side(compare, parts, n_jobs, share_memory=True))
     else:
         for part in parts:
