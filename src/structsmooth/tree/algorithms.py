@@ -29,12 +29,12 @@ from structsmooth.tree.prim import prim
 # float32 distances, up to which it is so or neighbor lists and Boruvka are, up to which
 # on inner products. Beyond, lists and Boruvka.
 CROSSOVERS = (
-    (3, 600, 3500, 0, 0),
-    (6, 450, 4000, 10_000, 0),
-    (12, 300, 4000, 10_000, 0),
-    (48, 200, 3200, 10_000, 0),
-    (96, 150, 2200, 7000, 0),
-    (160, 120, 2000, 4000, 0),
+    (3, 850, 3500, 0, 0),
+    (6, 650, 4000, 10_000, 0),
+    (12, 500, 4000, 10_000, 0),
+    (48, 300, 3200, 10_000, 0),
+    (96, 200, 2200, 7000, 0),
+    (160, 190, 2000, 4000, 0),
     (384, 100, 0, 0, 2500),
     (np.inf, 60, 0, 0, 3000),
 )
