@@ -122,7 +122,7 @@ def is_compiled(function: Any) -> bool:
 
     Another type, or a newer source, may still need a compilation.
     """
-    return bool(function.load().signatures) or _is_cached(function)
+    return bool(function.load().overloads) or _is_cached(function)
 
 
 @functools.cache
