@@ -58,3 +58,14 @@ def machine():
         "python": platform.python_version(),
         "versions": found,
     }
+
+
+def machine_lines(measured):
+    """Return what a page says about the machine."""
+    facts = measured["machine"]
+    versions = ", ".join(f"{k} {v}" for k, v in facts["versions"].items())
+    return [
+        "",
+        f"{facts['processor']}, {facts['cores']} cores, {facts['threads']} thread; "
+        f"Python {facts['python']}, {versions}.",
+    ]

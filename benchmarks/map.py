@@ -18,7 +18,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks import peers
-from benchmarks.clock import machine
+from benchmarks.clock import machine, machine_lines
 from structsmooth.tree.boruvka import boruvka
 from structsmooth.tree.prim import prim
 from structsmooth.tree.prim_gram import prim_gram
@@ -142,12 +142,12 @@ def _keep(measured, path):
     beside = path.with_suffix(".part")
     beside.write_text(json.dumps(measured, indent=1) + "\n")
     beside.replace(path)
-    write(measured["cells"])
+    write(measured)
 
 
-def write(found):
+def write(measured):
     """Write ``map.md`` and ``map.png``."""
-    ratio = {}
+    ratio, found = {}, measured["cells"]
     for name, spent in found.items():
         n, d, rank, separation = (float(value) for value in name.split(","))
         key = (int(n), int(d), int(rank), separation)
@@ -185,6 +185,7 @@ def write(found):
         goal = "" if target(n, d) is None else f"{target(n, d):g}"
         lines.append(f"| {n} | {d} | {goal} | " + " | ".join(row) + " |")
     lines += ["", "![The least ratio of each size](map.png)", "", *_others(found)]
+    lines += machine_lines(measured)
     (RESULTS / "map.md").write_text("\n".join(lines) + "\n")
     _draw(ratio, RESULTS / "map.png")
 

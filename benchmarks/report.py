@@ -19,6 +19,7 @@ from benchmarks import (
     suspects,
     tables,
 )
+from benchmarks.clock import machine_lines
 
 
 def write(directory):
@@ -67,16 +68,6 @@ def write(directory):
     (directory / "README.md").write_text("\n".join(lines) + "\n")
 
 
-def _machine(measured):
-    facts = measured["machine"]
-    versions = ", ".join(f"{k} {v}" for k, v in facts["versions"].items())
-    return [
-        "",
-        f"{facts['processor']}, {facts['cores']} cores, {facts['threads']} thread; "
-        f"Python {facts['python']}, {versions}.",
-    ]
-
-
 def _trees(measured):
     cases = measured["trees"]
     names = list(dict.fromkeys(name for row in cases.values() for name in row))
@@ -94,7 +85,7 @@ def _trees(measured):
                 cells.append(f"{row[name]:.4g} ({row[name] / row['ours']:.2g})")
         lines.append(f"| {name.replace('_', ' ')} | " + " | ".join(cells) + " |")
     lines += ["", "![Times of all contenders](trees.png)"]
-    return lines + _machine(measured)
+    return lines + machine_lines(measured)
 
 
 def _fits(measured):
@@ -121,7 +112,7 @@ def _fits(measured):
         factor = "" if before is None else f"{spent / before:.1f}"
         lines.append(f"| {n} | {spent:.2f} | {factor} |")
         before = spent
-    return lines + _machine(measured)
+    return lines + machine_lines(measured)
 
 
 def _plot(cases, path):
