@@ -5,7 +5,7 @@ rows of 28 float32), fits them with a limit of 4 GB in child processes, and writ
 ``outofcore.json`` and ``.md`` into the results. FOLDER temporarily needs 4 GB.
 
 ``python -m benchmarks.outofcore large [FOLDER]`` does this once for a hundred million
-rows, which takes half an hour and 25 GB, and writes ``outofcore-large.json``.
+rows, which takes ten minutes and 25 GB, and writes ``outofcore-large.json``.
 """
 
 from __future__ import annotations
