@@ -111,6 +111,7 @@ def test_blocks_do_not_matter(rng, monkeypatch):
     rows, points = rng.normal(size=(500, 5)), rng.normal(size=(40, 5))
     whole = nearest_point(rows, points)
     monkeypatch.setattr(nearest, "BLOCK", 1)
+    monkeypatch.setattr(nearest, "NOT_WORTH_THREADS", 0)
     assert np.array_equal(nearest_point(rows, points), whole)
     assert np.array_equal(nearest_point(rows, points, n_jobs=3), whole)
     rounded = round_rows(rows, points)

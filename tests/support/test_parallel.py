@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from structsmooth import StructuralSmoother
-from structsmooth.support.parallel import side_by_side
+from structsmooth.support.parallel import in_threads, side_by_side
 
 
 def where(_):
@@ -89,3 +89,27 @@ def test_no_more_tasks_are_taken_ahead_than_allowed():
         assert next(results) == done - 1
         assert len(taken) <= done + 4  # two for each of two threads
     assert next(results, None) is None
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+def test_every_part_is_done_once_and_the_first_by_this_thread(n_threads):
+    done = {}
+
+    def part(number):
+        assert number not in done
+        done[number] = threading.get_ident()
+
+    in_threads(n_threads, part)
+    assert sorted(done) == list(range(n_threads))
+    assert done[0] == threading.get_ident()
+    assert n_threads == 1 or done[1] != threading.get_ident()
+
+
+@pytest.mark.parametrize("failing", [0, 2])
+def test_an_error_in_any_part_is_raised(failing):
+    def part(number):
+        if number == failing:
+            raise RuntimeError(f"part {number}")
+
+    with pytest.raises(RuntimeError, match=f"part {failing}"):
+        in_threads(3, part)

@@ -25,12 +25,14 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from structsmooth.support.jit import is_compiled, kernel
-from structsmooth.support.parallel import side_by_side
+from structsmooth.support.parallel import in_threads
 
 # Up to this many distances are not worth a compilation of two seconds, although it is
 # cached; up to this many, or with fewer points than this, the overhead of the scores
 # dominates.
 NOT_WORTH_COMPILING, FEW_DISTANCES, FEW_POINTS = 150_000, 15_000, 24
+# Up to this many, threads take longer to begin than they save.
+NOT_WORTH_THREADS = 1_000_000
 # How many numbers of the rows are worked on at a time, so that they stay in the cache.
 BLOCK = 65_536
 # The farthest point's distance from the middle becomes about 2**20, which leaves room
@@ -100,7 +102,8 @@ def nearest_point(
         slacks = (unit * (lengths + radius) ** 2 + TINY).astype(np.float32)
         find_nearest(some, columns, values, panels, slacks, nearest[part])
 
-    n_threads = effective_n_jobs(n_jobs)
+    worth_threads = len(rows) * len(points) > NOT_WORTH_THREADS
+    n_threads = effective_n_jobs(n_jobs) if worth_threads else 1
     step = max(1, BLOCK // rows.shape[1])
     if rounded is not None:  # nothing has to stay in the cache
         step = max(step, -(-len(rows) // n_threads))
@@ -108,11 +111,12 @@ def nearest_point(
         slice(start, min(start + step, len(rows)))
         for start in range(0, len(rows), step)
     ]
-    if len(parts) > 1 and n_threads > 1:
-        list(side_by_side(compare, parts, n_jobs, share_memory=True))
-    else:
-        for part in parts:
+
+    def compare_some(number: int) -> None:
+        for part in parts[number::n_threads]:
             compare(part)
+
+    in_threads(max(1, min(n_threads, len(parts))), compare_some)
     return nearest
 
 

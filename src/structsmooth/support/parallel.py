@@ -19,6 +19,22 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
+def in_threads(n_threads: int, part: Callable[[int], Any]) -> None:
+    """Do parts 0 to n_threads - 1 of some work, the first one in this thread.
+
+    A thread less to begin: what takes a few milliseconds is over before the system has
+    moved two new ones to cores of their own.
+    """
+    if n_threads == 1:
+        part(0)
+        return
+    with ThreadPoolExecutor(n_threads - 1) as pool:
+        others = [pool.submit(part, number) for number in range(1, n_threads)]
+        part(0)
+        for other in others:
+            other.result()
+
+
 def side_by_side(
     work: Callable[[Task], Result],
     tasks: Iterable[Task],

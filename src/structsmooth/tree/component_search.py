@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.support.jit import kernel
+from structsmooth.support.parallel import in_threads
 from structsmooth.support.vectors import aligned, lowest_bit
 from structsmooth.tree.exact import F64, I32, I64, Floats, precedes, squared_distance
 from structsmooth.tree.kdtree import (
@@ -25,7 +26,7 @@ from structsmooth.tree.kdtree import (
     start_walk,
     walk_for,
 )
-from structsmooth.tree.neighbor_lists import ListedPoints, in_threads
+from structsmooth.tree.neighbor_lists import ListedPoints
 from structsmooth.tree.rounding import ErrorBound
 from structsmooth.tree.simd import (
     PANEL,

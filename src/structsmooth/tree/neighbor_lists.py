@@ -8,14 +8,13 @@ a bound on everything that is not in them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.support.jit import kernel
+from structsmooth.support.parallel import in_threads
 from structsmooth.support.vectors import aligned, lowest_bit
 from structsmooth.tree.exact import F64, I32, I64, Floats, squared_distance
 from structsmooth.tree.kdtree import (
@@ -181,16 +180,6 @@ def _memory(tree: KDTree, k: int, n_panels: int = 1) -> tuple[Any, ...]:
     common = np.zeros(len(tree.low) * BLOCK, np.int32)  # nothing is left out
     flat, walk = squared.ravel(), walk_for(tree)
     return squared, flat, place, no_limit, out, nothing, walk, common
-
-
-def in_threads(n_threads: int, part: Callable[[int], Any]) -> None:
-    """Do parts 0 to n_threads - 1 of some work, each in a thread of its own."""
-    if n_threads == 1:
-        part(0)
-        return
-    with ThreadPoolExecutor(n_threads) as pool:
-        for _ in pool.map(part, range(n_threads)):
-            pass
 
 
 @kernel

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structsmooth.support.jit import kernel
+from structsmooth.support.parallel import in_threads
 from structsmooth.support.vectors import lowest_bit
 from structsmooth.tree.algorithms import is_ready, prim_seconds
 from structsmooth.tree.duplicates import first_of_equal
@@ -28,7 +29,6 @@ from structsmooth.tree.exact import (
 from structsmooth.tree.kdtree import BLOCK, next_panel, start_walk, walk_for
 from structsmooth.tree.neighbor_lists import (
     ListedPoints,
-    in_threads,
     list_neighbors,
     place_points,
     search_panels,
