@@ -34,14 +34,8 @@ from structsmooth.tree.neighbor_lists import (
     search_panels,
 )
 from structsmooth.tree.neighbors_gram import choose_nearest, neighbors_by_products
-from structsmooth.tree.simd import (
-    PANEL,
-    ROWS,
-    STRIP,
-    as_strips,
-    squared_to_all,
-    tile_below,
-)
+from structsmooth.tree.simd import PANEL, ROWS, tile_below
+from structsmooth.tree.simd_exact import STRIP, as_strips, squared_to_all
 
 # Features up to; rows up to which comparing all is fastest; rows up to which inner
 # products are. Beyond, lists.

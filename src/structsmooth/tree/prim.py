@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from structsmooth.support.jit import kernel
 from structsmooth.support.vectors import aligned
 from structsmooth.tree.exact import F64, I64, Edges, precedes
-from structsmooth.tree.simd import STRIP, WIDTH, approach_all, as_strips
+from structsmooth.tree.simd_exact import STRIP, WIDTH, approach_all, as_strips
 
 
 def prim(X: NDArray[Any]) -> Edges:
