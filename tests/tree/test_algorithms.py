@@ -6,100 +6,20 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from sklearn.neighbors import NearestNeighbors
 
+from kinds import KINDS, as_tree, draw, exact_tree
 from oracles import kruskal, prim
 from structsmooth import euclidean_mst, nearest_neighbors
-from structsmooth.errors import InvalidInputError
 from structsmooth.tree import (
     algorithms,
     boruvka,
-    duplicates,
     minimum_spanning_tree,
     neighbor_lists,
     prim_gram,
     prim_rounded,
 )
-from structsmooth.tree.algorithms import choose_algorithm, prim_seconds
 from structsmooth.tree.duplicates import first_of_equal
-from structsmooth.tree.neighbors import find_neighbors
-from structsmooth.tree.prim import prim as exact_prim
 from structsmooth.tree.rounding import round_points
-
-KINDS = (
-    "normal",
-    "rounded",
-    "duplicates",
-    "offset",
-    "far clusters",
-    "wild norms",
-    "all equal",
-    "binary",
-    "tiny",
-    "huge",
-    "line",
-    "outlier",
-    "vanishing",
-    "exponential",
-    "exponential line",
-    "exponential coordinates",
-    "ulps apart",
-    "huge constant column",
-)
-
-
-def draw(generator, n, d, kind):
-    """Return data of some difficult kind."""
-    X = generator.normal(size=(n, d))
-    if kind == "rounded":
-        return np.round(2 * X)
-    if kind == "duplicates":
-        return X[generator.integers(0, max(1, n // 4), n)]
-    if kind == "offset":
-        return X + 1e4
-    if kind == "far clusters":
-        return X + 50 * generator.integers(0, 4, (n, 1))
-    if kind == "wild norms":
-        return X * np.exp(3 * generator.normal(size=(n, 1)))
-    if kind == "all equal":
-        return np.repeat(X[:1], n, axis=0)
-    if kind == "binary":
-        return (X > 0).astype(float)
-    if kind == "tiny":
-        return X * 1e-30
-    if kind == "huge":
-        return X * 1e30
-    if kind == "line":
-        return X[:, :1] * np.ones(d)
-    if kind == "huge constant column":
-        X[:, 0] = 1e25
-    if kind == "outlier":
-        X[0] *= 1e9
-    if kind == "exponential":  # float32 holds a small part of the range
-        return X * np.exp(generator.uniform(-40, 40, (n, 1)))
-    if kind == "exponential line":
-        return 2.0 ** np.linspace(-50, 50, n)[:, np.newaxis] * np.ones(d)
-    if kind == "exponential coordinates":
-        return np.exp(generator.uniform(-40, 40, (n, d)))
-    if kind == "ulps apart":
-        return 1.0 + generator.integers(0, 40, (n, d)) * 2.0**-52
-    if kind == "vanishing":  # half of the rows are closer than float32 can square
-        pairs = n // 4 * 2  # the mean must be that of the small ones
-        X[1:pairs:2] = -X[0:pairs:2]
-        X[pairs:] *= 1e-35
-    return X
-
-
-def as_tree(edges):
-    """Return (left, right, squared) as sorted (edges, squared)."""
-    left, right, squared = edges
-    pairs = np.column_stack([np.minimum(left, right), np.maximum(left, right)])
-    order = np.lexsort((pairs[:, 1], pairs[:, 0], squared))
-    return pairs[order], squared[order]
-
-
-def exact_tree(X):
-    return as_tree(exact_prim(X))
 
 
 def with_distinct(build):
@@ -285,31 +205,6 @@ def test_neighbors_at_very_different_distances(rng, kind, d, n_threads):
     assert np.array_equal(got_squared, squared)
 
 
-@pytest.fixture
-def all_compiled(monkeypatch):
-    """Let the crossovers alone decide, whatever is in the cache."""
-    monkeypatch.setattr(algorithms, "is_compiled", lambda _: True)
-
-
-@pytest.fixture
-def watch(monkeypatch):
-    """Return a list to which functions of modules add their names when called."""
-
-    def watch(*functions):
-        used = []
-        for module, name in functions:
-            real = getattr(module, name)
-
-            def watched(*arguments, _real=real, _name=name):
-                used.append(_name)
-                return _real(*arguments)
-
-            monkeypatch.setattr(module, name, watched)
-        return used
-
-    return watch
-
-
 @pytest.mark.usefixtures("all_compiled")
 @pytest.mark.parametrize("kind", ["rounded", "binary", "duplicates", "line"])
 def test_large_tied_data(rng, kind):
@@ -317,135 +212,6 @@ def test_large_tied_data(rng, kind):
     edges, _ = exact_tree(X)
     for n_jobs in (1, 2):
         assert np.array_equal(euclidean_mst(X, n_jobs=n_jobs).edges, edges)
-
-
-@pytest.mark.usefixtures("all_compiled")
-def test_the_public_function_uses_every_algorithm(rng, watch):
-    used = watch(
-        (algorithms, "prim"),
-        (boruvka, "boruvka"),
-        (prim_gram, "prim_gram"),
-        (prim_rounded, "prim_rounded"),
-    )
-    for n, d in ((100, 3), (3600, 3), (300, 200), (900, 10)):
-        X = rng.normal(size=(n, d))
-        assert np.array_equal(euclidean_mst(X).edges, exact_tree(X)[0])
-    assert used == ["prim", "boruvka", "prim_gram", "prim_rounded"]
-
-
-@pytest.mark.usefixtures("all_compiled")
-@pytest.mark.parametrize(
-    ("n", "rank", "scale", "expected"),
-    [
-        (5000, 2, 0.0, "boruvka_placed"),
-        (5000, 12, 0.0, "prim_placed"),
-        (8000, 12, 0.0, "boruvka_placed"),
-        (8000, 12, 0.5, "prim_placed"),
-    ],
-)
-def test_the_data_decide_where_both_may_be_fastest(
-    rng, watch, n, rank, scale, expected
-):
-    """Neighbors in a plane are few panels away, in twelve dimensions all are near.
-
-    Of many rows it also counts whether neighbors are about equally far everywhere.
-    """
-    used = watch(
-        (boruvka, "boruvka_placed"),
-        (prim_rounded, "prim_placed"),
-        (prim_rounded, "prim_rounded"),
-    )
-    X = rng.uniform(size=(n, rank)) @ rng.normal(size=(rank, 12))
-    X *= np.exp(scale * rng.normal(size=(n, 1)))
-    assert np.array_equal(euclidean_mst(X).edges, exact_tree(X)[0])
-    assert used == [expected]
-
-
-@pytest.mark.usefixtures("all_compiled")
-@pytest.mark.parametrize(("n", "instead"), [(1900, "prim"), (2100, "boruvka")])
-@pytest.mark.parametrize(("d", "most"), [(30, 2), (10, 1000)])
-def test_what_is_given_up_is_done_by_another_algorithm(
-    rng, monkeypatch, watch, n, instead, d, most
-):
-    used = watch((algorithms, "prim"), (boruvka, "boruvka"))
-    monkeypatch.setattr(prim_rounded, "CLOSE_CALLS", 0)
-    X = np.unique(rng.integers(0, most, size=(n, d)) * 1.0, axis=0)
-    assert np.array_equal(euclidean_mst(X).edges, exact_tree(X)[0])
-    assert used == [instead]
-
-
-@pytest.mark.parametrize(
-    ("n", "d", "expected"),
-    [
-        (1, 1, "prim"),
-        (850, 3, "prim"),
-        (851, 3, "prim_rounded"),
-        (3501, 3, "boruvka"),
-        (4001, 6, "either"),
-        (10_001, 6, "boruvka"),
-        (3200, 24, "prim_rounded"),
-        (3201, 24, "either"),
-        (10_001, 24, "boruvka"),
-        (200, 96, "prim"),
-        (201, 96, "prim_rounded"),
-        (2001, 160, "either"),
-        (4001, 160, "boruvka"),
-        (780, 256, "prim_gram"),
-        (3000, 1000, "prim_gram"),
-        (10**6, 2, "boruvka"),
-    ],
-)
-def test_the_table_of_crossovers(n, d, expected):
-    assert choose_algorithm(n, d) == expected
-
-
-def test_small_work_does_not_wait_for_compilation(monkeypatch):
-    monkeypatch.setattr(algorithms, "is_compiled", lambda _: False)
-    monkeypatch.setattr(algorithms, "_waited", {})
-    choose = algorithms._affordable_algorithm
-    assert choose(2400, 8, None) == "prim"
-    assert choose(9000, 8, None) == "prim"
-    assert choose(2400, 8, workload=10.0) == "prim_rounded"
-    assert choose(9000, 8, workload=40.0) == "prim_rounded"  # a quarter of that
-    assert choose(9000, 8, workload=60.0) == "either"
-    assert choose(9000, 200, workload=10.0) == "prim"
-    assert choose(9000, 200, workload=20.0) == "boruvka"
-    assert choose(8000, 4, workload=2.0) == "prim"
-    assert choose(8000, 4, workload=5.0) == "prim_rounded"  # is compiled sooner
-    assert choose(8000, 4, workload=50.0) == "either"
-    assert choose(8000, 3, workload=50.0) == "boruvka"
-    assert choose(10**6, 8, None) == "boruvka"
-    monkeypatch.setattr(algorithms, "is_compiled", lambda _: True)
-    assert choose(9000, 8, None) == "either"
-    only = algorithms.KERNELS["boruvka"]
-    monkeypatch.setattr(algorithms, "is_compiled", lambda found: found is only)
-    monkeypatch.setattr(algorithms, "_waited", {})
-    assert choose(9000, 8, None) == "boruvka"
-
-
-def test_the_cost_of_prim_grows_with_rows_and_features():
-    assert prim_seconds(2000, 8) == pytest.approx(4 * prim_seconds(1000, 8))
-    assert prim_seconds(1000, 80) > prim_seconds(1000, 8)
-
-
-@pytest.mark.parametrize(
-    ("algorithm", "n", "d", "share"),
-    [
-        ("prim_rounded", 2400, 20, 1.0),
-        ("boruvka", 30_000, 20, 0.25),
-        ("boruvka", 30_000, 4, 0.25),
-    ],
-)
-def test_small_work_that_goes_on_is_worth_a_compilation(
-    monkeypatch, algorithm, n, d, share
-):
-    monkeypatch.setattr(algorithms, "is_compiled", lambda _: False)
-    monkeypatch.setattr(algorithms, "_waited", {})
-    seconds = share * algorithms.prim_seconds(n, d)
-    expected = int(algorithms.COMPILE_SECONDS[algorithm] / seconds) + 1
-    for _ in range(expected - 1):
-        assert algorithms._affordable_algorithm(n, d, None) != algorithm
-    assert algorithms._affordable_algorithm(n, d, None) == algorithm
 
 
 @pytest.mark.parametrize("rotate", [False, True])
@@ -462,100 +228,6 @@ def test_distances_in_float32_are_within_their_bound(rng, kind, rotate):
         truth = np.sqrt(((X - X[i]) ** 2).sum(axis=1)) * error.scale
         allowed = error.slack[i] + error.relative * rounded
         assert (np.abs(rounded - truth) <= allowed).all()
-
-
-def test_equal_rows_are_found_whatever_their_sign_of_zero():
-    X = np.array([[0.0, 1.0], [2.0, 3.0], [-0.0, 1.0], [2.0, 3.0], [0.0, 1.0]])
-    assert first_of_equal(X).tolist() == [0, 1, 0, 1, 0]
-    assert first_of_equal(X[:2]).tolist() == [0, 1]
-
-
-def test_equal_rows_are_found_among_many(rng):
-    X = rng.integers(0, 9, size=(3000, 3)).astype(np.float32)
-    _, first, inverse = np.unique(X, axis=0, return_index=True, return_inverse=True)
-    assert np.array_equal(first_of_equal(X), first[inverse.ravel()])
-
-
-@pytest.mark.parametrize("kind", ["whole", "powers of two", "binary", "one column"])
-def test_different_rows_spread_over_the_hash_table(rng, kind):
-    """Otherwise rows of few values would be looked up one after the other."""
-    X = {
-        "whole": lambda: rng.integers(0, 60, size=(20_000, 3)),
-        "powers of two": lambda: 2.0 ** rng.integers(-30, 30, size=(20_000, 4)),
-        "binary": lambda: rng.integers(0, 2, size=(20_000, 20)),
-        "one column": lambda: np.arange(20_000)[:, np.newaxis],
-    }[kind]()
-    X = np.unique(X.astype(np.float64), axis=0)
-    hashes = np.empty(len(X), np.uint64)
-    duplicates._hash_rows(X, hashes)
-    assert len(np.unique(hashes)) == len(X)
-    n_slots = 4096  # by the last bits, as in the table; as random numbers would
-    largest = np.bincount((hashes % np.uint64(n_slots)).astype(np.int64)).max()
-    assert largest < 5 + 4 * len(X) / n_slots
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize(("n", "d", "k"), [(50, 3, 5), (2000, 2, 1), (2500, 20, 10)])
-def test_neighbors_equal_scikit_learn(rng, n, d, k, n_jobs):
-    X = rng.normal(size=(n, d))
-    near = nearest_neighbors(X, k, n_jobs=n_jobs)
-    searcher = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(X)
-    distances, indices = searcher.kneighbors()
-    assert np.array_equal(near.indices, indices)
-    np.testing.assert_allclose(near.distances, distances, rtol=1e-7)
-
-
-def assert_nearest(X, k, indices, squared, step=11):
-    """Compare with all distances, taken feature by feature, as the rule says."""
-    n, d = X.shape
-    for i in range(0, n, step):
-        total = np.zeros(n)
-        for feature in range(d):
-            difference = X[:, feature].astype(float) - float(X[i, feature])
-            total += difference * difference
-        order = np.lexsort((np.arange(n), total))
-        order = order[order != i][:k]
-        assert indices[i].tolist() == order.tolist()
-        assert squared[i].tolist() == total[order].tolist()
-
-
-# Rows up to which all are compared, and up to which inner products are taken.
-WAYS = {"lists": (0, 0), "products": (0, 10**9), "brute": (10**9, 0)}
-
-
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_neighbors_of_equal_distance_come_in_order_of_rows(
-    rng, monkeypatch, kind, dtype, way
-):
-    search_by(monkeypatch, way)
-    X = draw(rng, 300, 4, kind).astype(dtype)
-    assert_nearest(X, 4, *find_neighbors(X, 4, 2))
-
-
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("k", [1, 10, 60])
-@pytest.mark.parametrize(
-    ("values", "d"), [(1, 2), (2, 3), (2, 12), (2, 40), (10, 2), (10, 4), (1000, 1)]
-)
-def test_neighbors_of_discrete_rows(rng, monkeypatch, values, d, k, way):
-    """Many equal rows, many equally near ones, and groups larger than a list."""
-    search_by(monkeypatch, way)
-    X = rng.integers(0, values, size=(900, d)) * 1.0
-    assert_nearest(X, k, *find_neighbors(X, k, 2))
-
-
-def search_by(monkeypatch, way):
-    neighbors = "structsmooth.tree.neighbors"
-    monkeypatch.setattr(f"{neighbors}.CROSSOVERS", ((np.inf, *WAYS[way]),))
-    monkeypatch.setattr(f"{neighbors}.is_ready", lambda *_, **__: True)
-
-
-@pytest.mark.parametrize("k", [0, 5, 1.5])
-def test_a_bad_number_of_neighbors_is_refused(k):
-    with pytest.raises(InvalidInputError, match="k must be a whole number from 1 to 4"):
-        nearest_neighbors(np.eye(5), k)
 
 
 @pytest.mark.usefixtures("all_compiled")
