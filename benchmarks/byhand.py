@@ -18,7 +18,7 @@ from benchmarks.cases import image_like, table_like
 from structsmooth.bayes_error.regions import bounds_of_regions
 from structsmooth.cluster.clusterers import resolve_n_clusters
 from structsmooth.cluster.regions import fit_regions
-from structsmooth.reduce import fit_reduction
+from structsmooth.reduce.fit import fit_reduction
 
 # Rows, features, how to make them, and how often to measure.
 CASES = (

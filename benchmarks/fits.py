@@ -16,7 +16,7 @@ from benchmarks.cases import image_like, table_like
 from structsmooth import StructuralSmoother
 from structsmooth.bayes_error.regions import bounds_of_regions
 from structsmooth.cluster.regions import fit_regions
-from structsmooth.reduce import fit_reduction
+from structsmooth.reduce.fit import fit_reduction
 
 # FeeBee's recipe stores all n x n distances: 8 n^2 bytes, twice.
 FEEBEE_ROWS = 10_000

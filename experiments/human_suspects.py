@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from experiments import datasets, tables
 from experiments.records import Records, read
 from structsmooth import find_suspects
-from structsmooth.reduce import fit_reduction
+from structsmooth.reduce.fit import fit_reduction
 
 
 def run(config: dict, results: Path, n_jobs: int = 1) -> None:

@@ -32,7 +32,7 @@ from experiments.records import Records
 from experiments.suspects_table import table
 from experiments.synthetic.layout import Layout
 from structsmooth import StructuralSmoother, find_suspects
-from structsmooth.reduce import fit_reduction
+from structsmooth.reduce.fit import fit_reduction
 
 __all__ = ["run", "table"]
 

@@ -24,7 +24,7 @@ from structsmooth import (
 )
 from structsmooth.bayes_error.bounds import region_bounds
 from structsmooth.errors import InvalidInputError
-from structsmooth.reduce import fit_reduction
+from structsmooth.reduce.fit import fit_reduction
 
 CONFIGURATIONS = {
     "default": {},
@@ -123,7 +123,7 @@ def test_truncated_components_are_weighted_too(make, monkeypatch):
     weights = np.random.default_rng(1).integers(1, 3, size=len(y))
     reductions = []
     for full in (2048, 8):  # a full eigendecomposition, and a truncated one
-        monkeypatch.setattr("structsmooth.reduce.FULL_SPECTRUM", full)
+        monkeypatch.setattr("structsmooth.reduce.moments.FULL_SPECTRUM", full)
         data = make(X)
         reductions.append(fit_reduction(data, "pca", 5, 0, weights).transform(data))
     np.testing.assert_allclose(*reductions, atol=1e-6)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from structsmooth.cluster.clusterers import check_clusterer, takes_weights
-from structsmooth.reduce import check_reducer, reducer_takes_weights
+from structsmooth.reduce.fit import check_reducer, reducer_takes_weights
 from structsmooth.strengths.solve import resolve_alpha_beta
 from structsmooth.support.validation import (
     check_choice,

@@ -29,7 +29,8 @@ from structsmooth.encode.table import (
 )
 from structsmooth.labels.forms import smooth_labels
 from structsmooth.labels.spread import spread_of
-from structsmooth.reduce import dense_for_neighbors, fit_reduction, is_transformer
+from structsmooth.reduce.fit import fit_reduction, is_transformer
+from structsmooth.reduce.reduction import dense_for_neighbors
 from structsmooth.settings import check_settings, needs_copies
 from structsmooth.strengths.decision import Decision, decide
 from structsmooth.structure import Structure, keys_of
@@ -211,7 +212,7 @@ class StructuralSmoother(SmootherBase):
                 reduction = fit_reduction(
                     rows, self.reducer, self.n_components, seed, weights, self.n_jobs
                 )
-                features = reduction.transform(rows)
+                features = reduction.transform(rows, self.n_jobs)
                 if self.regions == "point" or self.ignore_suspects:
                     features = dense_for_neighbors(features)
             with progress.stage("cluster"):

@@ -20,7 +20,7 @@ from structsmooth.bayes_error.suspects import Suspects
 from structsmooth.cluster.regions import Regions
 from structsmooth.encode.encoding import TableEncoding
 from structsmooth.encode.table import is_table
-from structsmooth.reduce import Reduction, dense_for_neighbors
+from structsmooth.reduce.reduction import Reduction, dense_for_neighbors
 from structsmooth.support.rowkeys import row_keys
 
 
@@ -102,7 +102,7 @@ class Structure:
         n_jobs : int, optional
             Threads.
         """
-        features = self.reduction.transform(X)
+        features = self.reduction.transform(X, n_jobs)
         if self.points is None:
             return Place(self.regions.assign(features))
         keys = keys_of(X, features)

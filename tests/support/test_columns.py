@@ -1,9 +1,9 @@
-"""The range of every column."""
+"""The range of every column, and its sums."""
 
 import numpy as np
 import pytest
 
-from structsmooth.support.columns import range_of_columns
+from structsmooth.support.columns import range_of_columns, sums_of_columns
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -20,3 +20,13 @@ def test_range_of_columns_of_one_row_is_that_row():
     low, high = range_of_columns(np.array([[2.0, -3.0]]))
     np.testing.assert_array_equal(low, [2.0, -3.0])
     np.testing.assert_array_equal(high, [2.0, -3.0])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_of_columns_are_those_of_the_differences(rng, dtype):
+    X = (rng.integers(-99, 100, (57, 5)) / 8).astype(dtype)
+    shift = np.arange(5) / 4
+    total, squares = sums_of_columns(X, shift)
+    differences = X.astype(np.float64) - shift
+    np.testing.assert_array_equal(total, differences.sum(axis=0))
+    np.testing.assert_array_equal(squares, np.square(differences).sum(axis=0))

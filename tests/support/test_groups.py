@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from structsmooth.support.groups import (
+    NUMBERS_IN_PARTS,
     order_by_group,
     rows_of_groups,
     sum_by_group,
@@ -41,3 +42,17 @@ def test_rows_are_summed_in_order(rng, dtype):
         weighted = rows[inside].astype(np.float64) * weights[inside, np.newaxis]
         assert np.array_equal(sums[group], np.add.reduce(weighted, axis=0))
         assert totals[group] == weights[inside].sum()
+
+
+def test_many_rows_are_summed_in_parts_that_do_not_depend_on_threads(rng):
+    rows = 1e3 * rng.normal(size=(NUMBERS_IN_PARTS // 20, 20))
+    groups, weights = rng.integers(-1, 6, len(rows)), rng.uniform(0.5, 2.0, len(rows))
+    one, two = (sum_by_group(rows, groups, weights, 6, n_jobs=n) for n in (1, 2))
+    for found, again in zip(one, two, strict=True):
+        assert np.array_equal(found, again)
+    weighted = rows.astype(np.longdouble) * weights[:, np.newaxis]
+    for group in range(6):
+        inside = groups == group
+        expected = weighted[inside].sum(axis=0).astype(float)
+        np.testing.assert_allclose(one[0][group], expected, rtol=1e-10, atol=1e-6)
+        assert one[1][group] == pytest.approx(weights[inside].sum(), rel=1e-12)

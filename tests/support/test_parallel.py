@@ -1,6 +1,7 @@
 """Tasks in parallel: in order, in threads by default, stopped by errors."""
 
 import os
+import signal
 import threading
 import time
 
@@ -113,3 +114,38 @@ def test_an_error_in_any_part_is_raised(failing):
 
     with pytest.raises(RuntimeError, match=f"part {failing}"):
         in_threads(3, part)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_has_threads_of_its_own():
+    in_threads(2, lambda _: None)  # these the child would wait for in vain
+    child = os.fork()
+    if child == 0:
+        done = []
+        in_threads(2, done.append)
+        os._exit(0 if sorted(done) == [0, 1] else 1)
+    for _ in range(100):
+        process, status = os.waitpid(child, os.WNOHANG)
+        if process:
+            break
+        time.sleep(0.1)
+    else:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        pytest.fail("the child waits for threads that it does not have")
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+def test_all_parts_have_ended_when_one_has_failed():
+    ended = []
+
+    def part(number):
+        if number == 0:
+            raise RuntimeError("the first")
+        time.sleep(0.1)
+        ended.append(number)
+
+    with pytest.raises(RuntimeError, match="the first"):
+        in_threads(2, part)
+    assert ended == [1]

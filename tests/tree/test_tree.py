@@ -8,7 +8,6 @@ from scipy.spatial.distance import cdist
 from oracles import kruskal, prim
 from structsmooth import euclidean_mst
 from structsmooth.errors import InvalidInputError
-from structsmooth.tree import _in_order
 
 
 def test_three_points_on_a_line_by_hand():
@@ -134,26 +133,3 @@ def test_any_memory_layout(rng, layout):
 def test_bad_input_is_refused_in_one_sentence(X, message):
     with pytest.raises((InvalidInputError, ValueError), match=message):
         euclidean_mst(X)
-
-
-@pytest.mark.parametrize("n", [1, 2, 999, 1000, 20_000])
-@pytest.mark.parametrize(
-    "kind",
-    ["any", "many equal", "some zero", "all zero", "far apart", "close together"],
-)
-def test_edges_come_by_length_and_then_by_rows(rng, n, kind):
-    squared = {
-        "any": lambda: rng.random(n),
-        "many equal": lambda: rng.integers(0, 30, n) * 1.0,
-        "some zero": lambda: np.where(rng.random(n) < 0.1, 0.0, rng.random(n)),
-        "all zero": lambda: np.zeros(n),
-        "far apart": lambda: np.exp(rng.uniform(-600.0, 600.0, n)),
-        "close together": lambda: 1.0 + rng.integers(0, 5000, n) * 2.0**-52,
-    }[kind]()
-    low = rng.integers(0, 50, n)
-    high = low + rng.integers(1, 50, n)
-    order = _in_order(squared, low, high)
-    columns = [column[order] for column in (squared, low, high)]
-    expected = sorted(zip(squared, low, high, strict=True))
-    assert list(zip(*columns, strict=True)) == expected
-    assert np.array_equal(np.sort(order), np.arange(n))

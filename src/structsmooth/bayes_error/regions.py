@@ -16,6 +16,9 @@ from structsmooth.support.progress import Progress
 
 # Tasks that each thread gets, one after the other.
 TASKS_PER_JOB = 8
+# Seconds of a tree, at most, from which on it is worth a thread. Those of shorter ones
+# would mostly wait for the interpreter.
+WORTH_THREAD = 5e-4
 
 
 def bounds_of_regions(
@@ -37,9 +40,11 @@ def bounds_of_regions(
 
     members = rows_of_groups(region_of)
     n_regions = len(members)
+    seconds = sum(prim_seconds(len(rows), X.shape[1]) for rows in members)
+    if seconds < n_regions * WORTH_THREAD:
+        n_jobs = 1
     # The compiler has one thread, the trees of several regions may have more.
-    side = min(n_regions, effective_n_jobs(n_jobs))
-    workload = sum(prim_seconds(len(rows), X.shape[1]) for rows in members) / side
+    workload = seconds / min(n_regions, effective_n_jobs(n_jobs))
     # Parallel at one level only: over the regions, or inside a single one.
     n_threads = effective_n_jobs(n_jobs) if n_regions == 1 else 1
 

@@ -28,7 +28,8 @@ from structsmooth.cluster.clusterers import seed_of
 from structsmooth.encode.fitting import encode_rows
 from structsmooth.encode.table import as_table, is_table
 from structsmooth.errors import InvalidInputError, InvalidParameterError
-from structsmooth.reduce import dense_for_neighbors, fit_reduction, is_transformer
+from structsmooth.reduce.fit import fit_reduction, is_transformer
+from structsmooth.reduce.reduction import dense_for_neighbors
 from structsmooth.support.validation import (
     check_choice,
     check_features,

@@ -29,6 +29,7 @@ from structsmooth.cluster.kmeans import growing_kmeans, nested_kmeans
 from structsmooth.errors import InvalidParameterError
 from structsmooth.support.blocks import blocks_of
 from structsmooth.support.columns import range_of_columns
+from structsmooth.support.order import ascending
 from structsmooth.support.validation import check_integer
 
 # k-means looks at all rows up to this many, at a sample beyond.
@@ -327,9 +328,8 @@ def order_of_rows(X: Any, weights: NDArray[Any] | None = None) -> NDArray[np.int
     mean = weighted_mean(X, weights)
     if sp.issparse(X):
         distance = np.asarray(X.multiply(X).sum(axis=1)).ravel() - 2.0 * (X @ mean)
-    else:
-        distance = squared_distances(X, mean)
-    return np.argsort(distance, kind="stable")
+        return np.argsort(distance, kind="stable")
+    return ascending(squared_distances(X, mean))
 
 
 def squared_distances(

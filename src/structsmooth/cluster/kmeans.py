@@ -167,7 +167,7 @@ def _improve(
     rounded = round_rows(rows, centers)
     for _ in range(most_rounds):
         nearest = nearest_point(rows, centers, rounded, n_jobs)
-        sums, totals = sum_by_group(rows, nearest, weights, len(centers))
+        sums, totals = sum_by_group(rows, nearest, weights, len(centers), n_jobs)
         present = totals > 0.0  # a center without any rows stays where it is
         centers[present] = sums[present] / totals[present, np.newaxis]
         if np.count_nonzero(nearest != before) * FEW_MOVES < len(rows):

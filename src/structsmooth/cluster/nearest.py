@@ -32,7 +32,7 @@ from structsmooth.support.parallel import in_threads
 # dominates.
 NOT_WORTH_COMPILING, FEW_DISTANCES, FEW_POINTS = 150_000, 15_000, 24
 # Up to this many, threads take longer to begin than they save.
-NOT_WORTH_THREADS = 1_000_000
+NOT_WORTH_THREADS = 500_000
 # How many numbers of the rows are worked on at a time, so that they stay in the cache.
 BLOCK = 65_536
 # The farthest point's distance from the middle becomes about 2**20, which leaves room

@@ -24,7 +24,7 @@ from structsmooth.cluster.assign import (
 from structsmooth.cluster.regions import Regions
 from structsmooth.encode.encoding import Column, TableEncoding
 from structsmooth.errors import InvalidInputError
-from structsmooth.reduce import LinearReduction
+from structsmooth.reduce.reduction import LinearReduction
 from structsmooth.strengths.decision import Decision
 from structsmooth.structure import Structure
 

@@ -39,7 +39,7 @@ from structsmooth.outofcore.sources import (
 )
 from structsmooth.outofcore.spill import Spill, check_place
 from structsmooth.outofcore.view import images_of, look_at_rows, view_of_source
-from structsmooth.reduce import is_transformer, reduce_linearly
+from structsmooth.reduce.fit import is_transformer, reduce_linearly
 from structsmooth.report.build import names_of_classes
 from structsmooth.report.view import FILE_NAME as VIEW_NAME
 from structsmooth.report.view import View, save_view

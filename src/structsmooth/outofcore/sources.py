@@ -26,7 +26,7 @@ from structsmooth.io.codec import (
 from structsmooth.io.readers import read_npy
 from structsmooth.outofcore.plan import Plan, Request, files_of
 from structsmooth.outofcore.spill import Spill
-from structsmooth.reduce import LinearReduction
+from structsmooth.reduce.reduction import LinearReduction
 from structsmooth.support.parallel import side_by_side
 from structsmooth.support.validation import check_features, encode_labels
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Any
 
@@ -16,15 +16,8 @@ from structsmooth.cluster.regions import Regions
 from structsmooth.io.codec import bounds_from_arrays, bounds_to_arrays
 from structsmooth.outofcore.sources import SORTED_CODES, SORTED_ROWS, Labels, Rows
 from structsmooth.outofcore.spill import Spill
-from structsmooth.reduce import (
-    FULL_SPECTRUM,
-    LinearReduction,
-    deviations,
-    leading_components,
-    mean_and_scatter,
-    scatter_of_block,
-    scatters_at_once,
-)
+from structsmooth.reduce.moments import Blocks, Sums
+from structsmooth.reduce.reduction import LinearReduction
 from structsmooth.support.blocks import running_sum
 from structsmooth.support.columns import range_of_columns
 from structsmooth.support.groups import order_by_group
@@ -56,7 +49,7 @@ class BlockMoments:
         self.n_rows = rows.n_rows
         found = spill.once(RANGE, self._find_range)
         self.low, self.high = found["low"], found["high"]
-        self._scatter: NDArray[np.float64] | None = None
+        self._blocks = Blocks(self._each_block, rows.n_rows, len(self.low))
 
     def _find_range(self) -> dict[str, Any]:
         ranges = self._rows.raw(range_of_columns, check=True)
@@ -65,29 +58,20 @@ class BlockMoments:
             low, high = np.minimum(low, lowest), np.maximum(high, highest)
         return {"low": low, "high": high}
 
+    def _each_block(self, work: Callable[[NDArray[Any]], Any]) -> Iterator[Any]:
+        return self._rows.raw(lambda rows: work(np.ascontiguousarray(rows)))
+
     def mean_and_variance(
         self, exponent: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the moments of ``2**-exponent X``, the variance divided by n."""
 
-        def scaled(block: NDArray[Any]) -> NDArray[np.float64]:
-            rows = np.ldexp(block, -exponent) if exponent else block
-            return rows.astype(np.float64)
-
         def find() -> dict[str, Any]:
-            if scatters_at_once(len(self.low)):
-                shift = next(self._rows.raw(scaled)).mean(axis=0)
-                parts = self._rows.raw(lambda rows: deviations(scaled(rows), shift))
-                mean, scatter = mean_and_scatter(shift, parts)
-                variance = np.diag(scatter) / self.n_rows
-                return {"mean": mean, "variance": variance, "scatter": scatter}
-            mean = running_sum(self._rows.raw(scaled)) / self.n_rows
-            squares = self._rows.raw(lambda rows: np.square(scaled(rows) - mean))
-            return {"mean": mean, "variance": running_sum(squares) / self.n_rows}
+            found = self._blocks.sums(exponent)._asdict()
+            return {name: sums for name, sums in found.items() if sums is not None}
 
-        found = self._spill.once(VARIANCE, find)
-        self._scatter = found.get("scatter")
-        return found["mean"], found["variance"]
+        self._sums = Sums(**self._spill.once(VARIANCE, find))
+        return self._sums.mean, self._sums.variance
 
     def principal_components(
         self, standardize: LinearReduction, most: int
@@ -95,38 +79,13 @@ class BlockMoments:
         """Return leading components of the standardized rows, and variance ratios."""
 
         def find() -> dict[str, Any]:
-            if self._scatter is not None:
-                components, ratio = leading_components(
-                    self._scatter, most, standardize.scale
-                )
-            elif len(self.low) <= FULL_SPECTRUM:
-                scatter = np.zeros((len(self.low), len(self.low)))
-                for part in self._rows.raw(lambda b: scatter_of_block(b, standardize)):
-                    scatter += part
-                components, ratio = leading_components(scatter, most)
-            else:
-                blocks = self._rows.raw(standardize.transform)
-                model = _incremental_pca(blocks, most)
-                components, ratio = model.components_, model.explained_variance_ratio_
+            components, ratio = self._blocks.principal_components(
+                self._sums, standardize, most
+            )
             return {"components": components, "ratio": ratio}
 
         found = self._spill.once(COMPONENTS, find)
         return found["components"], found["ratio"]
-
-
-def _incremental_pca(blocks: Iterable[NDArray[Any]], n_components: int) -> Any:
-    """Fit block by block; a last block too short for it is joined to the one before."""
-    from sklearn.decomposition import IncrementalPCA  # slow to load
-
-    model = IncrementalPCA(n_components)
-    waiting: NDArray[Any] | None = None
-    for block in blocks:
-        if waiting is not None and len(block) < n_components:
-            block = np.vstack([waiting, block])
-        elif waiting is not None:
-            model.partial_fit(waiting)
-        waiting = block
-    return model.partial_fit(waiting)
 
 
 def fit_assigner(

@@ -24,7 +24,7 @@ from structsmooth.cluster.clusterers import (
 from structsmooth.cluster.regions import Regions, merge_small, resolve_min_size
 from structsmooth.errors import SampledClustersWarning
 from structsmooth.io.codec import arrays_from_lists, bounds_from_arrays
-from structsmooth.reduce import reduce_linearly
+from structsmooth.reduce.fit import reduce_linearly
 from structsmooth.settings import check_settings
 from structsmooth.smoother import StructuralSmoother
 from structsmooth.spark import stages

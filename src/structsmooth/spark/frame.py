@@ -23,12 +23,12 @@ from pyspark.sql import types as T  # noqa: N812 (Spark's own)
 from threadpoolctl import threadpool_limits
 
 from structsmooth.errors import InvalidInputError
-from structsmooth.reduce import (
+from structsmooth.reduce.moments import (
     FULL_SPECTRUM,
-    LinearReduction,
     leading_components,
     scatter_of_block,
 )
+from structsmooth.reduce.reduction import LinearReduction
 from structsmooth.support.validation import check_label_structure, encode_labels
 
 # More labels than this are identifiers, and would not fit into the driver.

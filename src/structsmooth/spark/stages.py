@@ -25,7 +25,7 @@ from structsmooth.bayes_error.bounds import bounds_of_sample, region_bounds
 from structsmooth.cluster import clusterers
 from structsmooth.cluster.assign import Assigner
 from structsmooth.io import codec
-from structsmooth.reduce import LinearReduction
+from structsmooth.reduce.reduction import LinearReduction
 from structsmooth.spark.frame import matrix_of, on_batches
 from structsmooth.support.groups import order_by_group
 

@@ -6,10 +6,12 @@ because joblib's polling for results takes a tenth of the time of many small tre
 
 from __future__ import annotations
 
+import functools
 import math
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 from joblib import Parallel, delayed, effective_n_jobs
@@ -22,17 +24,31 @@ Result = TypeVar("Result")
 def in_threads(n_threads: int, part: Callable[[int], Any]) -> None:
     """Do parts 0 to n_threads - 1 of some work, the first one in this thread.
 
-    A thread less to begin: what takes a few milliseconds is over before the system has
-    moved two new ones to cores of their own.
+    What takes a few milliseconds is over before the system has moved two new threads to
+    cores of their own, so one is this and the others wait for work from call to call.
+    A part must not call this function: it would wait for threads that wait for it.
     """
     if n_threads == 1:
         part(0)
         return
-    with ThreadPoolExecutor(n_threads - 1) as pool:
-        others = [pool.submit(part, number) for number in range(1, n_threads)]
+    others = [_waiting_threads().submit(part, n) for n in range(1, n_threads)]
+    try:
         part(0)
-        for other in others:
-            other.result()
+    finally:
+        wait(others)
+    for other in others:
+        other.result()
+
+
+@functools.cache
+def _waiting_threads() -> ThreadPoolExecutor:
+    """Return threads that begin when they are needed for the first time."""
+    return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="structsmooth")
+
+
+if hasattr(os, "register_at_fork"):
+    # The threads are not there in a process that was forked.
+    os.register_at_fork(after_in_child=_waiting_threads.cache_clear)
 
 
 def side_by_side(

@@ -163,12 +163,29 @@ def encode_labels(
     if y.dtype.kind == "S":
         y = y.astype(str)
     _check_no_fractions(y, name, "classes")
+    if y.dtype.kind in "biu":
+        return _number_integers(y)
     if y.dtype.kind not in "mM":
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # check_label_structure is clearer
             check_classification_targets(y)
     classes, coded = np.unique(y, return_inverse=True)
     return classes, coded.astype(np.int64)
+
+
+def _number_integers(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the sorted distinct labels, and each row's number, without sorting rows.
+
+    They are sorted if they are farther apart than there are rows.
+    """
+    low, high = (int(y.min()), int(y.max())) if len(y) else (0, 0)
+    if high - low > len(y) or high > np.iinfo(np.int64).max:
+        classes, coded = np.unique(y, return_inverse=True)
+        return classes, coded.astype(np.int64)
+    above = y.astype(np.int64) - low
+    is_label = np.bincount(above, minlength=high - low + 1) > 0
+    classes = (np.flatnonzero(is_label) + low).astype(y.dtype)
+    return classes, (np.cumsum(is_label) - 1)[above]
 
 
 def _objects_of(column: Any) -> NDArray[Any]:

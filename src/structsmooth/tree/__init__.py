@@ -15,12 +15,11 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
+from structsmooth.support.order import ascending
 from structsmooth.support.validation import check_features, check_integer, check_n_jobs
 
 # The square of the difference of adjacent numbers of this size is still normal.
 SMALLEST = 2.0**-430
-# So few edges are sorted by their lengths as they are.
-FEW_EDGES = 1000
 
 __all__ = ["Neighbors", "SpanningTree", "euclidean_mst", "nearest_neighbors"]
 
@@ -134,37 +133,11 @@ def minimum_spanning_tree(
     scaled, exponent = _scaled(X)
     left, right, squared = spanning_edges(scaled, n_threads, workload)
     low, high = np.minimum(left, right), np.maximum(left, right)
-    order = _in_order(squared, low, high)
+    order = ascending(squared, low, high)
     return SpanningTree(
         edges=np.column_stack([low[order], high[order]]),
         lengths=_lengths(squared[order], exponent),
     )
-
-
-def _in_order(
-    squared: NDArray[np.float64], low: NDArray[np.int64], high: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return the order of edges: by squared length, lower row and higher row."""
-    keys: NDArray[Any] = squared
-    if len(squared) < FEW_EDGES:
-        order = np.argsort(squared)
-    else:
-        # Of numbers that are not negative, the bits are in the same order. The first
-        # of them, two digits of sixteen, are sorted faster than the numbers.
-        least = np.min(squared, where=squared > 0.0, initial=np.inf)
-        bits = np.maximum(squared, least).view(np.uint64) - least.view(np.uint64)
-        excess = max(0, int(bits.max()).bit_length() - 32)
-        keys = (bits >> np.uint64(excess)).astype(np.uint32)
-        order = np.argsort(keys.astype(np.uint16), kind="stable")
-        first_digit = (keys >> np.uint32(16)).astype(np.uint16)
-        order = order[np.argsort(first_digit[order], kind="stable")]
-    ascending = keys[order]
-    equals_next = ascending[1:] == ascending[:-1]
-    if equals_next.any():  # all the rest matters only among equal keys
-        tied = np.append(equals_next, False) | np.append(False, equals_next)
-        some = order[tied]
-        order[tied] = some[np.lexsort((high[some], low[some], squared[some]))]
-    return order
 
 
 def _lengths(squared: NDArray[np.float64], exponent: int) -> NDArray[np.float64]:

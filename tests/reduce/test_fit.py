@@ -8,7 +8,9 @@ from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.preprocessing import StandardScaler
 
 from structsmooth.errors import FeatureScaleWarning, InvalidInputError
-from structsmooth.reduce import deviations, fit_reduction, mean_and_scatter
+from structsmooth.reduce.fit import fit_reduction
+from structsmooth.reduce.moments import mean_and_products
+from structsmooth.support.products import scatter_of
 
 
 def spectrum(generator, n_rows, deviations):
@@ -132,13 +134,15 @@ def test_threads_and_the_rows_around_a_row_change_no_bit(rng):
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e7])
-def test_mean_and_scatter_in_one_pass_lose_no_digits(rng, offset):
+def test_mean_and_products_in_one_pass_lose_no_digits(rng, offset):
     """Sorted rows, so that the first block is far from the mean of all."""
     X = np.sort(rng.normal(size=(6000, 40)), axis=0) * np.geomspace(1e-3, 1e3, 40)
     X += offset
     shift = X[:500].mean(axis=0)
     blocks = (X[start : start + 500] for start in range(0, len(X), 500))
-    mean, scatter = mean_and_scatter(shift, (deviations(b, shift) for b in blocks))
+    mean, scatter = mean_and_products(
+        shift, len(X), (scatter_of(b, shift) for b in blocks)
+    )
     exact = X.astype(np.longdouble)
     expected = exact.mean(axis=0)
     centered = exact - expected

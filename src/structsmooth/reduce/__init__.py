@@ -1,0 +1,1 @@
+"""Fewer features for clustering and trees: PCA, nothing, or any transformer."""
