@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
@@ -28,8 +29,9 @@ from structsmooth.cluster.assign import (
 from structsmooth.cluster.kmeans import growing_kmeans, nested_kmeans
 from structsmooth.errors import InvalidParameterError
 from structsmooth.support.blocks import blocks_of
-from structsmooth.support.columns import range_of_columns
+from structsmooth.support.columns import range_of_columns, sums_of_columns
 from structsmooth.support.order import ascending
+from structsmooth.support.parallel import in_threads
 from structsmooth.support.validation import check_integer
 
 # k-means looks at all rows up to this many, at a sample beyond.
@@ -143,12 +145,12 @@ def _fit_kmeans(
     weights: NDArray[Any] | None,
     n_jobs: int | None,
 ) -> NearestCenter | NestedCenters:
-    rows = order_of_rows(X, weights)
+    rows = order_of_rows(X, weights, n_jobs)
     draws = kmeans_sample(X.shape[0], n_clusters, random_state)
     if draws is not None:
         rows = rows[draws]
     return kmeans_centers(
-        X[rows],
+        X[rows] if sp.issparse(X) else X.take(rows, axis=0),
         n_clusters,
         random_state,
         full=draws is None,
@@ -188,7 +190,6 @@ def kmeans_centers(
     ``full`` is whether they are all rows: many sparse ones are taken in mini-batches
     otherwise.
     """
-    X = X.astype(np.float64, copy=False)
     if not sp.issparse(X):
         # A column of equal numbers does not count, but its rounding could: the mean of
         # huge numbers may be far from all of them.
@@ -221,6 +222,7 @@ def _kmeans(
             return NestedCenters(large, first, np.concatenate(parts))
         centers = growing_kmeans(X, n_clusters, random_state, weights, n_jobs)
         return NearestCenter(centers)
+    X = X.astype(np.float64, copy=False)
     options: dict[str, Any] = {
         "n_clusters": n_clusters,
         "n_init": 1,
@@ -257,7 +259,7 @@ def weighted_mean(X: Any, weights: NDArray[Any] | None) -> NDArray[np.float64]:
         )
     if sp.issparse(X):
         return np.asarray(X.mean(axis=0)).ravel()
-    return np.asarray(X.mean(axis=0, dtype=np.float64))
+    return sums_of_columns([X], np.zeros(X.shape[1]))[0] / len(X)
 
 
 def _fit_gaussian_mixture(X: Any, n_clusters: int, random_state: Any) -> Assigner:
@@ -319,7 +321,9 @@ def _fit_foreign(
     return nearest, nearest.assign(X)  # of equal rows, the first one's label
 
 
-def order_of_rows(X: Any, weights: NDArray[Any] | None = None) -> NDArray[np.int64]:
+def order_of_rows(
+    X: Any, weights: NDArray[Any] | None = None, n_jobs: int | None = None
+) -> NDArray[np.int64]:
     """Return an order that depends on the data and not on how the rows are sorted.
 
     Seeded clustering draws rows by number. In the order of the distance from the
@@ -329,17 +333,23 @@ def order_of_rows(X: Any, weights: NDArray[Any] | None = None) -> NDArray[np.int
     if sp.issparse(X):
         distance = np.asarray(X.multiply(X).sum(axis=1)).ravel() - 2.0 * (X @ mean)
         return np.argsort(distance, kind="stable")
-    return ascending(squared_distances(X, mean))
+    return ascending(squared_distances(X, mean, n_jobs))
 
 
 def squared_distances(
-    X: NDArray[Any], point: NDArray[np.float64]
+    X: NDArray[Any], point: NDArray[np.float64], n_jobs: int | None = None
 ) -> NDArray[np.float64]:
     """Return each row's squared distance from a point."""
     squared = np.empty(X.shape[0])
-    for part in blocks_of(X):
-        centered = X[part] - point
-        squared[part] = np.einsum("ij,ij->i", centered, centered)
+    parts = list(blocks_of(X))
+    n_threads = min(len(parts), effective_n_jobs(n_jobs))
+
+    def fill(number: int) -> None:
+        for part in parts[number::n_threads]:
+            centered = X[part] - point
+            squared[part] = np.einsum("ij,ij->i", centered, centered)
+
+    in_threads(n_threads, fill)
     return squared
 
 

@@ -31,7 +31,7 @@ MOST_ROUNDS, FEW_MOVES = 12, 200
 
 
 def growing_kmeans(
-    X: NDArray[np.float64],
+    X: NDArray[Any],
     n_clusters: int,
     random_state: Any,
     weights: NDArray[Any] | None,
@@ -43,7 +43,7 @@ def growing_kmeans(
 
 
 def nested_kmeans(
-    X: NDArray[np.float64],
+    X: NDArray[Any],
     n_clusters: int,
     random_state: Any,
     weights: NDArray[Any] | None,
@@ -85,7 +85,7 @@ def _apportion(
 
 
 def _grow(
-    X: NDArray[np.float64],
+    X: NDArray[Any],
     n_clusters: int,
     random: np.random.RandomState,
     weights: NDArray[np.float64],
@@ -100,7 +100,8 @@ def _grow(
         taken = order[:size] if size < len(X) else slice(None)
         rows, of_rows = X[taken], weights[taken]
         if centers is None:
-            centers = rows[first_centers(rows, n_clusters, random, of_rows)]
+            first = first_centers(rows, n_clusters, random, of_rows)
+            centers = rows[first].astype(np.float64)
         _improve(rows, of_rows, centers, MOST_ROUNDS, n_jobs)
         if size == len(X):
             return centers
@@ -108,7 +109,7 @@ def _grow(
 
 
 def first_centers(
-    rows: NDArray[np.float64],
+    rows: NDArray[Any],
     n_clusters: int,
     random: np.random.RandomState,
     weights: NDArray[np.float64],
@@ -120,7 +121,8 @@ def first_centers(
     these the most.
     """
     n_drawn = 2 + int(np.log(n_clusters))
-    centered = rows - rows.mean(axis=0)
+    centered = rows.astype(np.float64)
+    centered -= centered.mean(axis=0)
     squares = np.einsum("ij,ij->i", centered, centered)
     chosen = np.empty(n_clusters, np.int64)
     chosen[0] = _draw(weights, 1, random)[0]
@@ -156,7 +158,7 @@ def _squared_distances(
 
 
 def _improve(
-    rows: NDArray[np.float64],
+    rows: NDArray[Any],
     weights: NDArray[np.float64],
     centers: NDArray[np.float64],
     most_rounds: int,

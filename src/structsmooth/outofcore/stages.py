@@ -18,8 +18,7 @@ from structsmooth.outofcore.sources import SORTED_CODES, SORTED_ROWS, Labels, Ro
 from structsmooth.outofcore.spill import Spill
 from structsmooth.reduce.moments import Blocks, Sums
 from structsmooth.reduce.reduction import LinearReduction
-from structsmooth.support.blocks import running_sum
-from structsmooth.support.columns import range_of_columns
+from structsmooth.support.columns import range_of_columns, sums_of_columns
 from structsmooth.support.groups import order_by_group
 from structsmooth.support.parallel import side_by_side
 from structsmooth.support.progress import Stage
@@ -115,7 +114,8 @@ def _draw_sample(
     n_rows = rows.n_rows
     if DRAW_BYTES * n_rows > rows.plan.free:
         return np.random.default_rng(seed).choice(n_rows, size, replace=False)
-    mean = running_sum(rows.reduced(lambda block: block.astype(np.float64))) / n_rows
+    blocks = rows.reduced(lambda block: block)
+    mean = sums_of_columns(blocks, np.zeros(rows.width))[0] / n_rows
     distances = np.empty(n_rows)
     start = 0
     for some in rows.reduced(lambda block: clusterers.squared_distances(block, mean)):

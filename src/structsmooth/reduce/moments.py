@@ -14,7 +14,7 @@ from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from structsmooth.reduce.reduction import LinearReduction, times_power
-from structsmooth.support.blocks import blocks_of, running_sum
+from structsmooth.support.blocks import blocks_of
 from structsmooth.support.columns import range_of_columns, sums_of_columns
 from structsmooth.support.parallel import side_by_side
 
@@ -144,27 +144,30 @@ class Blocks:
     def sums(self, exponent: int) -> Sums:
         """Return the sums of ``2**-exponent X``."""
 
-        def scaled(block: NDArray[Any]) -> F64:
-            rows: F64 = times_power(block, -exponent).astype(np.float64)
-            return rows
+        def scaled(block: NDArray[Any]) -> NDArray[Any]:
+            return np.asarray(times_power(block, -exponent))
 
         if self.n_features <= KEEP_FEATURES:
-            # From row to row, as NumPy sums over the first axis of an array.
-            mean = running_sum(self.each(scaled)) / self.n_rows
-            squares = self.each(lambda block: np.square(scaled(block) - mean))
-            with np.errstate(over="ignore"):
-                return Sums(mean, running_sum(squares) / self.n_rows)
+            total, _ = sums_of_columns(self.each(scaled), np.zeros(self.n_features))
+            mean = total / self.n_rows
+            _, squares = sums_of_columns(self.each(scaled), mean)
+            return Sums(mean, squares / self.n_rows)
         from structsmooth.support.products import scatter_of  # loads numba
+
+        def products(block: NDArray[Any]) -> tuple[F64, F64]:
+            rows = scaled(block)
+            if self.n_features < MANY_FEATURES:
+                return scatter_of(rows, shift)
+            return sums_of_columns([rows], shift)
 
         # The sums of differences from any row give those from the mean, and if it is a
         # mean of rows, few digits are lost.
-        shift = next(self.each(lambda block: scaled(block[:ROWS_FOR_SHIFT]))).mean(0)
-        sum_up = scatter_of if self.n_features < MANY_FEATURES else sums_of_columns
-        parts = self.each(lambda block: sum_up(times_power(block, -exponent), shift))
-        mean, products = mean_and_products(shift, self.n_rows, parts)
-        if products.ndim == 1:
-            return Sums(mean, products / self.n_rows)
-        return Sums(mean, np.diag(products) / self.n_rows, products)
+        few = next(self.each(lambda block: scaled(block[:ROWS_FOR_SHIFT])))
+        shift = few.mean(axis=0, dtype=np.float64)
+        mean, summed = mean_and_products(shift, self.n_rows, self.each(products))
+        if summed.ndim == 1:
+            return Sums(mean, summed / self.n_rows)
+        return Sums(mean, np.diag(summed) / self.n_rows, summed)
 
     def principal_components(
         self, sums: Sums, standardize: LinearReduction, most: int

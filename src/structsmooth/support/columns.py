@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -28,15 +29,20 @@ def range_of_columns(X: NDArray[Any]) -> tuple[F64, F64]:
     return low, high
 
 
-def sums_of_columns(rows: NDArray[Any], shift: F64) -> tuple[F64, F64]:
-    """Return the sums of the rows' differences from a shift, and of their squares."""
-    total, squares = np.zeros((2, rows.shape[1]))
-    _add_columns(rows, shift, total, squares)
+def sums_of_columns(blocks: Iterable[NDArray[Any]], shift: F64) -> tuple[F64, F64]:
+    """Return the sums of the rows' differences from a shift, and of their squares.
+
+    They are added row by row, as NumPy does over the first axis of an array, so it does
+    not matter where blocks begin.
+    """
+    total, squares = np.zeros((2, len(shift)))
+    for block in blocks:
+        _add(np.ascontiguousarray(block), shift, total, squares)
     return total, squares
 
 
 @kernel
-def _add_columns(rows: NDArray[Any], shift: F64, total: F64, squares: F64) -> None:
+def _add(rows: NDArray[Any], shift: F64, total: F64, squares: F64) -> None:
     for i in range(rows.shape[0]):
         for column in range(rows.shape[1]):
             value = np.float64(rows[i, column]) - shift[column]
