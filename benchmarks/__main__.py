@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks import (
     byhand,
     comparisons,
+    components,
     costs,
     fits,
     losses,
@@ -31,6 +32,7 @@ PARTS = {
     "shapes": shapes.run,
     "fits": fits.run,
     "byhand": byhand.run,
+    "components": components.run,
     "costs": costs.run,
     "losses": losses.run,
     "points": points.run,

@@ -25,6 +25,7 @@ CASES = (
     (10_000, 20, lambda n: table_like(n, n_features=20), 5),
     (100_000, 28, table_like, 3),
     (20_000, 784, lambda n: image_like(n, n_features=784), 3),
+    (20_000, 3072, lambda n: image_like(n, n_features=3072), 3),
     (50_000, 256, image_like, 3),
     (1_000_000, 28, table_like, 1),
 )

@@ -12,6 +12,7 @@ import matplotlib.pyplot as plt
 from benchmarks import (
     byhand,
     comparisons,
+    components,
     losses,
     neighbors,
     points,
@@ -48,6 +49,10 @@ def write(directory):
         lines += _fits(json.loads((directory / "fits.json").read_text()))
     if (directory / "byhand.json").is_file():
         lines += byhand.lines(json.loads((directory / "byhand.json").read_text()))
+    if (directory / "components.json").is_file():
+        lines += components.lines(
+            json.loads((directory / "components.json").read_text())
+        )
     if (directory / "costs.json").is_file():
         costs = json.loads((directory / "costs.json").read_text())["costs"]
         lines += ["", "## One-time costs", "", "| cost | value |", "|---|---|"]
