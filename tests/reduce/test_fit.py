@@ -151,3 +151,8 @@ def test_mean_and_products_in_one_pass_lose_no_digits(rng, offset):
     size = np.sqrt(np.outer(np.diag(products), np.diag(products)))
     assert np.abs(scatter - products).max() > 0.0  # float64 has rounded
     assert (np.abs(scatter - products) / size).max() < 1e-11
+
+
+def test_no_rows_are_reduced_to_none(rng):
+    reduction = fit_reduction(rng.normal(size=(50, 40)), n_components=3)
+    assert reduction.transform(np.empty((0, 40))).shape == (0, 3)

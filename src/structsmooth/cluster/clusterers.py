@@ -259,7 +259,8 @@ def weighted_mean(X: Any, weights: NDArray[Any] | None) -> NDArray[np.float64]:
         )
     if sp.issparse(X):
         return np.asarray(X.mean(axis=0)).ravel()
-    return sums_of_columns([X], np.zeros(X.shape[1]))[0] / len(X)
+    blocks = (X[part] for part in blocks_of(X))
+    return sums_of_columns(blocks, np.zeros(X.shape[1]))[0] / len(X)
 
 
 def _fit_gaussian_mixture(X: Any, n_clusters: int, random_state: Any) -> Assigner:
@@ -342,11 +343,11 @@ def squared_distances(
     """Return each row's squared distance from a point."""
     squared = np.empty(X.shape[0])
     parts = list(blocks_of(X))
-    n_threads = min(len(parts), effective_n_jobs(n_jobs))
+    n_threads = max(1, min(len(parts), effective_n_jobs(n_jobs)))
 
     def fill(number: int) -> None:
         for part in parts[number::n_threads]:
-            centered = X[part] - point
+            centered = np.subtract(X[part], point, order="C")
             squared[part] = np.einsum("ij,ij->i", centered, centered)
 
     in_threads(n_threads, fill)

@@ -57,8 +57,10 @@ class BlockMoments:
             low, high = np.minimum(low, lowest), np.maximum(high, highest)
         return {"low": low, "high": high}
 
-    def _each_block(self, work: Callable[[NDArray[Any]], Any]) -> Iterator[Any]:
-        return self._rows.raw(lambda rows: work(np.ascontiguousarray(rows)))
+    def _each_block(self, work: Callable[..., Any]) -> Iterator[Any]:
+        return self._rows.raw(
+            lambda rows: work(np.ascontiguousarray(rows), np.ones(len(rows)))
+        )
 
     def mean_and_variance(
         self, exponent: int

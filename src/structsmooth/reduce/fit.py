@@ -46,8 +46,8 @@ def fit_reduction(
     """Fit a reduction of checked features, with the settings of `StructuralSmoother`.
 
     A transformer may be given a DataFrame too. ``random_state`` is for truncated
-    decompositions, and for a transformer without a seed of its own. Weights are for
-    reducers that take them, see `reducer_takes_weights`.
+    decompositions of sparse rows, and for a transformer without a seed of its own.
+    Weights are for reducers that take them, see `reducer_takes_weights`.
     """
     check_reducer(reducer, n_components, X.shape)
     if not is_transformer(reducer):

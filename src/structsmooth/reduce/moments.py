@@ -64,8 +64,8 @@ class ArrayMoments:
     ) -> None:
         self._X, self._random_state, self._weights = X, random_state, weights
         self._n_jobs = n_jobs
-        self.n_rows = X.shape[0]
-        self._rows: Blocks | None = None
+        self.n_rows, n_features = X.shape
+        self._is_plain = not sp.issparse(X) and weights is None
         if sp.issparse(X):
             self.low, self.high = (
                 X.min(axis=0).toarray().ravel(),
@@ -73,14 +73,18 @@ class ArrayMoments:
             )
         else:
             self.low, self.high = range_of_columns(X)
-        if not sp.issparse(X) and weights is None:
-            self._rows = Blocks(self._each_block, *X.shape)
+        self._counts = (
+            np.ones(self.n_rows) if weights is None else weights.astype(float)
+        )
+        self._rows = Blocks(self._each_block, float(self._counts.sum()), n_features)
 
-    def _each_block(self, work: Callable[[NDArray[Any]], Result]) -> Iterator[Result]:
+    def _each_block(
+        self, work: Callable[[NDArray[Any], F64], Result]
+    ) -> Iterator[Result]:
         fewest = min(ROWS_PER_FEATURE * self._X.shape[1], ROWS_IN_BLOCK)
         parts = list(blocks_of(self._X, fewest))
         return side_by_side(
-            lambda part: work(np.ascontiguousarray(self._X[part])),
+            lambda part: work(np.ascontiguousarray(self._X[part]), self._counts[part]),
             parts,
             self._n_jobs if len(parts) > 1 else 1,
             share_memory=True,
@@ -89,23 +93,25 @@ class ArrayMoments:
 
     def mean_and_variance(self, exponent: int) -> tuple[F64, F64]:
         """Return the moments of ``2**-exponent X``, the variance divided by n."""
-        if self._rows is not None:
+        if self._is_plain:
             self._sums = self._rows.sums(exponent)
             return self._sums.mean, self._sums.variance
         X = LinearReduction(exponent=exponent).transform(self._X)
         if sp.issparse(X):
-            weights = self._weights
-            weights = weights if weights is None else weights.astype(np.float64)
-            mean, variance = mean_variance_axis(X, axis=0, weights=weights)
-            return mean, variance
-        mean = np.average(X, axis=0, weights=self._weights)
-        return mean, np.average((X - mean) ** 2, axis=0, weights=self._weights)
+            counts = None if self._weights is None else self._counts
+            mean, variance = mean_variance_axis(X, axis=0, weights=counts)
+        else:
+            mean = np.average(X, axis=0, weights=self._weights)
+            variance = np.average((X - mean) ** 2, axis=0, weights=self._weights)
+        self._sums = Sums(mean, variance)
+        return mean, variance
 
     def principal_components(
         self, standardize: LinearReduction, most: int
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return leading components of the standardized rows, and variance ratios."""
-        if self._rows is not None:
+        turns = turns_directions(self._X.shape[1], most)
+        if self._is_plain or (turns and not sp.issparse(self._X)):
             return self._rows.principal_components(self._sums, standardize, most)
         X = standardize.transform(self._X)
         if self._weights is not None:
@@ -132,20 +138,21 @@ class Sums(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Dense rows without weights that can be read repeatedly, a block at a time.
+    """Dense rows that can be read repeatedly, a block at a time.
 
-    ``each`` returns what some work makes of each block, in their order.
+    ``each`` returns what some work makes of the rows and the weights of each block, in
+    their order. ``n_rows`` is the sum of the weights.
     """
 
-    each: Callable[[Callable[[NDArray[Any]], Any]], Iterator[Any]]
-    n_rows: int
+    each: Callable[[Callable[[NDArray[Any], F64], Any]], Iterator[Any]]
+    n_rows: float
     n_features: int
 
     def sums(self, exponent: int) -> Sums:
-        """Return the sums of ``2**-exponent X``."""
+        """Return the sums of ``2**-exponent X`` of rows without weights."""
 
-        def scaled(block: NDArray[Any]) -> NDArray[Any]:
-            return np.asarray(times_power(block, -exponent))
+        def scaled(rows: NDArray[Any], _weights: F64) -> NDArray[Any]:
+            return np.asarray(times_power(rows, -exponent))
 
         if self.n_features <= KEEP_FEATURES:
             total, _ = sums_of_columns(self.each(scaled), np.zeros(self.n_features))
@@ -154,15 +161,14 @@ class Blocks:
             return Sums(mean, squares / self.n_rows)
         from structsmooth.support.products import scatter_of  # loads numba
 
-        def products(block: NDArray[Any]) -> tuple[F64, F64]:
-            rows = scaled(block)
+        def products(rows: NDArray[Any], weights: F64) -> tuple[F64, F64]:
             if self.n_features < MANY_FEATURES:
-                return scatter_of(rows, shift)
-            return sums_of_columns([rows], shift)
+                return scatter_of(scaled(rows, weights), shift)
+            return sums_of_columns([scaled(rows, weights)], shift)
 
         # The sums of differences from any row give those from the mean, and if it is a
         # mean of rows, few digits are lost.
-        few = next(self.each(lambda block: scaled(block[:ROWS_FOR_SHIFT])))
+        few = next(self.each(scaled))[:ROWS_FOR_SHIFT]
         shift = few.mean(axis=0, dtype=np.float64)
         mean, summed = mean_and_products(shift, self.n_rows, self.each(products))
         if summed.ndim == 1:
@@ -176,20 +182,27 @@ class Blocks:
         d = self.n_features
         if sums.scatter is not None:
             return leading_components(sums.scatter, most, standardize.scale)
-        if d > FULL_SPECTRUM or d >= max(MANY_FEATURES, FEATURES_PER_COMPONENT * most):
+        if turns_directions(d, most):
             from structsmooth.reduce.subspace import leading_subspace  # loads numba
 
             return leading_subspace(
                 self.each, self.n_rows, sums.variance, standardize, most
             )
         scatter = np.zeros((d, d))
-        for part in self.each(lambda block: scatter_of_block(block, standardize)):
+        for part in self.each(lambda rows, _: scatter_of_block(rows, standardize)):
             scatter += part
         return leading_components(scatter, most)
 
 
+def turns_directions(n_features: int, most: int) -> bool:
+    """Whether a few directions are turned instead of summing all products."""
+    if n_features > FULL_SPECTRUM:
+        return True
+    return n_features >= max(MANY_FEATURES, FEATURES_PER_COMPONENT * most)
+
+
 def mean_and_products(
-    shift: F64, n_rows: int, parts: Iterable[tuple[F64, F64]]
+    shift: F64, n_rows: float, parts: Iterable[tuple[F64, F64]]
 ) -> tuple[F64, F64]:
     """Return the mean row, and the sum of the products of the deviations from it.
 

@@ -73,7 +73,7 @@ class LinearReduction:
         reduced = np.empty((X.shape[0], len(components)))
         center = np.zeros(X.shape[1]) if self.center is None else self.center
         parts = list(blocks_of(X))
-        n_threads = min(len(parts), effective_n_jobs(n_jobs))
+        n_threads = max(1, min(len(parts), effective_n_jobs(n_jobs)))
 
         def project_some(number: int) -> None:
             for part in parts[number::n_threads]:

@@ -24,7 +24,8 @@ from structsmooth.support.vectors import aligned
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
-EachBlock = Callable[[Callable[[NDArray[Any]], Any]], Iterator[Any]]
+# Returns what some work makes of each block of rows and their weights, in their order.
+EachBlock = Callable[[Callable[[NDArray[Any], F64], Any]], Iterator[Any]]
 # Directions for each component: what the last components lack, directions beyond them
 # hold.
 DIRECTIONS = 1.5
@@ -32,48 +33,54 @@ DIRECTIONS = 1.5
 SUMS, SUMS_PER_DIRECTION = 2048, 8
 # How often directions are turned by the sketch.
 TURNS = 2
-# The rows turn them until that adds less than this share to the variance that they
-# hold, but not more often than so.
-ENOUGH, MOST_TURNS = 0.005, 4
-# Variance below this share of the largest is rounding.
-ROUNDING = 1e-6
+# The rows turn them until the standard deviation along a component grows by less than
+# this share, on average, but not more often than so.
+ENOUGH, MOST_TURNS = 0.015, 4
+# Below these shares of the largest variance, to divide by what is left would show what
+# float32 has rounded, and nothing is left but that.
+ROUNDED, NOTHING = 1e-9, 1e-13
+# The variance of rows of which all squares have vanished.
+LEAST = 2.0**-1000
 
 
 def leading_subspace(
     each_block: EachBlock,
-    n_rows: int,
+    n_rows: float,
     variance: F64,
     standardize: LinearReduction,
     most: int,
 ) -> tuple[F64, F64]:
     """Return leading components as rows, and their shares of the variance.
 
-    Of standardized rows; ``variance`` is that before they are divided by their scale.
-    ``each_block`` is that of `Blocks`.
+    Of standardized rows; ``variance`` is that before they are divided by their scale,
+    ``n_rows`` the sum of their weights.
     """
     d = len(variance)
     center = np.zeros(d) if standardize.center is None else standardize.center
     scale = np.ones(d) if standardize.scale is None else standardize.scale
-    total = float(np.sum(variance / scale**2))
+    total = max(float(np.sum(variance / scale**2)), LEAST)
     # With a variance of about one, squares stay in the range of float32.
     unit = 2.0 ** -round(0.5 * math.log2(total))
     rows = _Rows(each_block, standardize.exponent, center, unit / scale)
     width = min(d, PANEL32 * math.ceil(DIRECTIONS * most / PANEL32))
 
-    sketch = rows.sketch(min(n_rows, max(SUMS, SUMS_PER_DIRECTION * width)))
+    n_sums, few = max(SUMS, SUMS_PER_DIRECTION * width), rows
+    if n_rows > n_sums:
+        sketch = rows.sketch(n_sums)
+        once = np.ones(n_sums)
+        few = _Rows(lambda work: iter([work(sketch, once)]), 0, np.zeros(d), np.ones(d))
     turned = np.random.default_rng(0).normal(size=(d, width))
     for _ in range(TURNS):
-        directions = np.linalg.qr(turned)[0]
-        turned = times_scatter(sketch, np.zeros(d), np.ones(d), directions)
-    del sketch
+        turned = few.times_scatter(np.linalg.qr(turned)[0])
     for _ in range(MOST_TURNS):
         directions = np.linalg.qr(turned)[0]
         turned = rows.times_scatter(directions)
         held = directions.T @ turned
         held = 0.5 * (held + held.T)
-        before = np.linalg.eigvalsh(held)[-most:].sum()
-        components, values = _known_in_part(turned, held)
-        if values[:most].sum() <= (1.0 + ENOUGH) * before:
+        components, values, before = _known_in_part(directions, turned, held)
+        some = before[:most] > NOTHING * before[0]
+        growth = np.sqrt(values[:most][some] / before[:most][some]) - 1.0
+        if abs(growth.sum()) <= ENOUGH * len(growth):
             break
     return components.T[:most], values[:most] / (n_rows * total * unit**2)
 
@@ -88,23 +95,34 @@ class _Rows:
     factor: F64
 
     def sketch(self, n_sums: int) -> F32:
-        """Return at least so many sums of rows with random signs.
+        """Return sums of rows with random signs.
 
         Sum and sign of a row depend on its values, not on the rows before it.
         """
-        shape = 1 << (n_sums - 1).bit_length(), len(self.center)
-        sketch = np.zeros(shape, dtype=np.float32)
-        for block, keys in self.each_block(lambda block: (block, row_keys(block))):
-            block = times_power(block, -self.exponent)
-            _add_to_sketch(block, keys, self.center, self.factor, sketch)
+        sketch = np.zeros((n_sums, len(self.center)), dtype=np.float32)
+        read = self.each_block(lambda rows, weights: (rows, weights, row_keys(rows)))
+        for rows, weights, keys in read:
+            rows = times_power(rows, -self.exponent)
+            _add_to_sketch(rows, weights, keys, self.center, self.factor, sketch)
         return sketch
 
     def times_scatter(self, directions: F64) -> F64:
-        """Return ``rows.T @ (rows @ directions)``."""
+        """Return ``rows.T @ (weights * (rows @ directions))``."""
+        d, width = directions.shape
+        across, along = -(-d // PANEL32), -(-width // PANEL32)
+        padded = np.zeros((across * PANEL32, along * PANEL32), dtype=np.float32)
+        padded[:d, :width] = directions
+        right = padded.reshape(-1, along, PANEL32).transpose(1, 0, 2)
+        right = aligned(right.shape, np.float32, right)
 
-        def work(block: NDArray[Any]) -> F64:
-            block = times_power(block, -self.exponent)
-            return times_scatter(block, self.center, self.factor, directions)
+        def work(rows: NDArray[Any], weights: F64) -> F32:
+            panels = aligned((across, CHUNK, PANEL32), np.float32, 0.0)
+            images = aligned((along, CHUNK, PANEL32), np.float32, 0.0)
+            out = aligned(padded.shape, np.float32, 0.0)
+            rows = times_power(rows, -self.exponent)
+            frame = self.center, self.factor
+            _add_products(rows, weights, *frame, right, panels, images, out)
+            return out[:d, :width]
 
         total = np.zeros(directions.shape)
         for part in self.each_block(work):
@@ -112,56 +130,50 @@ class _Rows:
         return total
 
 
-def _known_in_part(turned: F64, held: F64) -> tuple[F64, F64]:
+def _known_in_part(directions: F64, turned: F64, held: F64) -> tuple[F64, F64, F64]:
     """Return the eigenvectors, as columns, and eigenvalues of Nystrom's approximation.
 
     That is ``turned @ inverse(held) @ turned.T``, which does to the directions what the
-    products do, and no more than these to any other.
+    products do, and no more than these to any other. And the variance that the
+    directions held before they were turned.
     """
-    values, vectors = np.linalg.eigh(held)
-    inverse_roots = np.zeros(len(values))
-    kept = values > ROUNDING * values[-1]
-    inverse_roots[kept] = 1.0 / np.sqrt(values[kept])
-    components, rest = np.linalg.qr(turned @ (vectors * inverse_roots))
+    before, vectors = np.linalg.eigh(held)
+    before, vectors = before[::-1], vectors[:, ::-1]
+    kept = before > ROUNDED * before[0]
+    roots = turned @ (vectors[:, kept] / np.sqrt(before[kept]))
+    components, rest = np.linalg.qr(roots)
     left, sizes, _ = np.linalg.svd(rest)
-    return components @ left, sizes**2
+    # Directions with too little variance stay as they are.
+    small = directions @ vectors[:, ~kept]
+    components = np.linalg.qr(np.hstack([components @ left, small]))[0]
+    values = np.zeros(len(before))
+    values[: len(sizes)] = sizes**2
+    return components, values, before
 
 
 @kernel
 def _add_to_sketch(
     rows: NDArray[Any],
+    weights: F64,
     keys: NDArray[np.uint64],
     center: F64,
     factor: F64,
     sketch: F32,
 ) -> None:
-    """Add each row to the sum of its key's last bits, with the sign of its first."""
-    last = np.uint64(sketch.shape[0] - 1)
+    """Add each row to the sum that its key says, with the sign of the first bit."""
+    n_sums = np.uint64(sketch.shape[0])
     for i in range(rows.shape[0]):
-        place, sign = keys[i] & last, 1.0 if keys[i] >> np.uint64(63) else -1.0
+        place = keys[i] % n_sums
+        signed = weights[i] if keys[i] >> np.uint64(63) else -weights[i]
         for j in range(rows.shape[1]):
             value = (np.float64(rows[i, j]) - center[j]) * factor[j]
-            sketch[place, j] += np.float32(sign * value)
-
-
-def times_scatter(rows: NDArray[Any], center: F64, factor: F64, directions: F64) -> F64:
-    """Return what `_Rows.times_scatter` does, of some rows."""
-    d, width = directions.shape
-    across, along = -(-d // PANEL32), -(-width // PANEL32)
-    padded = np.zeros((across * PANEL32, along * PANEL32), dtype=np.float32)
-    padded[:d, :width] = directions
-    right = padded.reshape(across * PANEL32, along, PANEL32).transpose(1, 0, 2)
-    right = aligned(right.shape, np.float32, right)
-    panels = aligned((across, CHUNK, PANEL32), np.float32, 0.0)
-    images = aligned((along, CHUNK, PANEL32), np.float32, 0.0)
-    out = aligned(padded.shape, np.float32, 0.0)
-    _add_products(rows, center, factor, right, panels, images, out)
-    return out[:d, :width].astype(np.float64)
+            sketch[place, j] += np.float32(signed * value)
 
 
 @kernel
 def _add_products(
     rows: NDArray[Any],
+    weights: F64,
     center: F64,
     factor: F64,
     right: F32,
@@ -200,6 +212,9 @@ def _add_products(
                         column * size + i * PANEL32,
                         PANEL32,
                     )
+        for column in range(len(images)):
+            for i in range(count):
+                images[column, i] *= np.float32(weights[begin + i])
         for panel in range(len(panels)):
             for lane in range(0, PANEL32, ROWS):
                 for column in range(len(images)):

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from structsmooth.support.jit import kernel
 from structsmooth.support.parallel import in_threads
 
-# Numbers from which on rows are summed in parts, and how many parts: few, because there
-# may be thousands of groups.
+# Numbers from which on rows are summed in parts, and how many parts. Their sums take an
+# eighth of the memory of the rows at most.
 NUMBERS_IN_PARTS, PARTS = 300_000, 8
 
 
@@ -44,7 +44,8 @@ def sum_by_group(
     added up in order; how many parts does not depend on threads.
     """
     n_rows, d = rows.shape
-    n_parts = 1 if rows.size < NUMBERS_IN_PARTS else PARTS
+    are_many = rows.size >= NUMBERS_IN_PARTS and n_rows >= PARTS**2 * n_groups
+    n_parts = PARTS if are_many else 1
     sums, totals = np.zeros((n_parts, n_groups, d)), np.zeros((n_parts, n_groups))
     ends = [part * n_rows // n_parts for part in range(n_parts + 1)]
     n_threads = min(n_parts, effective_n_jobs(n_jobs))

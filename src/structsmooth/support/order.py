@@ -14,8 +14,8 @@ FEW_NUMBERS = 1_000
 def ascending(numbers: NDArray[np.float64], *ties: NDArray[Any]) -> NDArray[np.int64]:
     """Return the order of numbers that are not negative.
 
-    Equal ones are in the order of the first of the ``ties``, then of the next, and last
-    in the order that they have.
+    Equal ones are in the order of the first of the ``ties``, then of the next; without
+    any, in the order that they have.
     """
     keys: NDArray[Any] = numbers
     if len(numbers) < FEW_NUMBERS:
