@@ -209,6 +209,17 @@ def test_weights_stand_for_repeated_rows(rng):
     )
 
 
+@pytest.mark.parametrize("rank", [1, 5, 30])
+def test_directions_without_variance_have_no_share(rng, rank):
+    X = rows_with(rng, 3000, np.r_[np.full(rank, 3.0), np.zeros(600 - rank)])
+    found = ArrayMoments(X, 0)
+    center, _ = found.mean_and_variance(0)
+    components, shares = found.principal_components(LinearReduction(center), 50)
+    assert shares[:rank].sum() == pytest.approx(1.0, abs=1e-6)
+    assert np.abs(shares[rank:]).max() < 1e-9
+    np.testing.assert_allclose(components @ components.T, np.eye(50), atol=1e-12)
+
+
 def test_threads_and_the_layout_change_no_bit(rng):
     X = rows_with(rng, 7000, np.geomspace(5.0, 0.1, 600))  # in four blocks
     one = fit_reduction(X, n_jobs=1)
@@ -233,7 +244,7 @@ def test_a_constant_column_has_no_share(rng):
 
 
 def test_it_ends_when_another_turn_would_add_little(rng, monkeypatch):
-    """One turn by the rows where variance falls fast, all of them where it does not."""
+    """One turn by the rows where variance falls fast, more where it does not."""
     turns = []
     real = subspace._Rows.times_scatter
     monkeypatch.setattr(
@@ -246,8 +257,8 @@ def test_it_ends_when_another_turn_would_add_little(rng, monkeypatch):
     of_sketch = subspace.TURNS
     assert len(turns) == of_sketch + 1
     turns.clear()
-    fit_reduction(rows_with(rng, 3000, np.ones(600)))
-    assert len(turns) == of_sketch + subspace.MOST_TURNS
+    fit_reduction(rows_with(rng, 3000, np.arange(1.0, 601.0) ** -0.5))
+    assert of_sketch + 1 < len(turns) <= of_sketch + subspace.MOST_TURNS
 
 
 def test_products_and_directions_agree_where_either_will_do(rng, monkeypatch):
