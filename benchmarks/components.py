@@ -1,8 +1,8 @@
 """Principal components of many features: how much variance they hold, and how fast.
 
-Beside scikit-learn's default for so many features, which is approximate too. Of 64
-components of float32 rows; the variance is that of all rows along them, relative to
-that along the exact ones.
+Beside scikit-learn's default, which is exact up to a thousand features if there are ten
+times as many rows, and approximate beyond. Of 64 components of float32 rows; the
+variance is that of all rows along them, relative to that along the exact ones.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def lines(measured):
         "",
         "## Principal components of many features",
         "",
-        f"{COUNT} components, structsmooth / scikit-learn's default (randomized). How "
+        f"{COUNT} components, structsmooth / scikit-learn's default. How "
         "much of the variance the exact ones hold, how much of that these do, and CPU "
         "seconds on one thread.",
         "",
