@@ -62,7 +62,8 @@ class ArrayMoments:
         weights: NDArray[Any] | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        self._X, self._random_state, self._weights = X, random_state, weights
+        self._X, self._random_state = X, random_state
+        self._weights = None if weights is None else weights.astype(np.float64)
         self._n_jobs = n_jobs
         self.n_rows, n_features = X.shape
         self._is_plain = not sp.issparse(X) and weights is None
@@ -73,23 +74,22 @@ class ArrayMoments:
             )
         else:
             self.low, self.high = range_of_columns(X)
-        self._counts = (
-            np.ones(self.n_rows) if weights is None else weights.astype(float)
-        )
-        self._rows = Blocks(self._each_block, float(self._counts.sum()), n_features)
+        total = self.n_rows if weights is None else float(weights.sum())
+        self._rows = Blocks(self._each_block, total, n_features)
 
     def _each_block(
         self, work: Callable[[NDArray[Any], F64], Result]
     ) -> Iterator[Result]:
+        def read_and_work(part: slice) -> Result:
+            rows = np.ascontiguousarray(self._X[part])
+            if self._weights is None:
+                return work(rows, np.ones(len(rows)))
+            return work(rows, self._weights[part])
+
         fewest = min(ROWS_PER_FEATURE * self._X.shape[1], ROWS_IN_BLOCK)
         parts = list(blocks_of(self._X, fewest))
-        return side_by_side(
-            lambda part: work(np.ascontiguousarray(self._X[part]), self._counts[part]),
-            parts,
-            self._n_jobs if len(parts) > 1 else 1,
-            share_memory=True,
-            ahead=2,
-        )
+        n_jobs = self._n_jobs if len(parts) > 1 else 1
+        return side_by_side(read_and_work, parts, n_jobs, share_memory=True, ahead=2)
 
     def mean_and_variance(self, exponent: int) -> tuple[F64, F64]:
         """Return the moments of ``2**-exponent X``, the variance divided by n."""
@@ -98,8 +98,7 @@ class ArrayMoments:
             return self._sums.mean, self._sums.variance
         X = LinearReduction(exponent=exponent).transform(self._X)
         if sp.issparse(X):
-            counts = None if self._weights is None else self._counts
-            mean, variance = mean_variance_axis(X, axis=0, weights=counts)
+            mean, variance = mean_variance_axis(X, axis=0, weights=self._weights)
         else:
             mean = np.average(X, axis=0, weights=self._weights)
             variance = np.average((X - mean) ** 2, axis=0, weights=self._weights)
