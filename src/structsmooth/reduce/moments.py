@@ -1,4 +1,4 @@
-"""What is summed over all rows to reduce their features, for rows in memory."""
+"""What is summed over all rows to reduce their features."""
 
 from __future__ import annotations
 
@@ -252,8 +252,8 @@ def _weighted_components(
         if sp.issparse(products):
             products = products.toarray()
         return leading_components(products - total * np.outer(mean, mean), most)
-    # The right singular vectors of the centered rows times the roots of their weights;
-    # a sparse X is centered as it is multiplied.
+    # Only sparse rows have more features here, and are centered as they are multiplied:
+    # the right singular vectors of the centered rows times the roots of their weights.
     roots = np.sqrt(weights)
     rows = LinearOperator(
         X.shape,
@@ -262,6 +262,5 @@ def _weighted_components(
         dtype=np.float64,
     )
     _, values, vectors = svds(rows, k=min(most, min(X.shape) - 1), rng=random_state)
-    squares = X.multiply(X) if sp.issparse(X) else X**2
-    variance = float(np.sum(squares.T @ weights)) - total * float(mean @ mean)
+    variance = float(np.sum(X.multiply(X).T @ weights)) - total * float(mean @ mean)
     return vectors[::-1], values[::-1] ** 2 / variance
